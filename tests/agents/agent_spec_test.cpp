@@ -1,5 +1,6 @@
+#include "support/errors.hpp"
+
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
@@ -8,17 +9,7 @@
 namespace emplace::agents::agent_spec_test {
 namespace {
 
-template <class Action>
-std::string error_of(ErrorCode code, Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code);
-    return error.what();
-  }
-  ADD_FAILURE() << "did not throw";
-  return "";
-}
+using test::error_of;
 
 TEST(AgentSpec, HoldsTheTextAndItsParts) {
   const AgentSpec agent = "hill-climb:start=heft";

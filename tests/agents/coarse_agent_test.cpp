@@ -1,9 +1,9 @@
 // Agents that decide on fewer groups than their problems have.
 
-#include "support/problems.hpp"
+#include "agents/trainings.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/coarsening.hpp>
 
@@ -133,42 +133,8 @@ TEST_P(CoarseAgent, ResumesTrainingWithTheSameBits) {
   if (!info_of(GetParam()).trainable) {
     return;
   }
-  const Problem first = fine_problem();
-  const Problem second = test::make_problem(test::diamond_graph(50), {.num_devices = 3});
-  const std::int64_t budget =
-      std::max<std::int64_t>(100, 3 * make_trainable("5")->evaluations_per_episode(first));
-  std::vector<Session::State> states;
-  std::string training;
-  Session::State end;
-  // Trains to the end, or goes on to it from after the second update.
-  const auto policy = [&](bool resumes) {
-    const auto agent = make_trainable("5");
-    Session on_first(first, {.seed = 1, .max_evaluations = budget});
-    Session on_second(second, {.seed = 2, .max_evaluations = budget});
-    Session* const sessions[] = {&on_first, &on_second};
-    if (resumes) {
-      on_first.restore(states[0]);
-      on_second.restore(states[1]);
-      agent->load_training(JsonDocument::parse(training, "training").root());
-    }
-    agent->train(sessions, [&](const TrainingUpdate& update) {
-      if (!resumes && update.update == 2 && update.is_last) {
-        states = {on_first.state(), on_second.state()};
-        training = agent->save_training();
-      }
-      return true;
-    });
-    EXPECT_NE(agent->save_training(), "");  // asks for the sessions of the training
-    end = on_first.state();
-    return agent->save();
-  };
-  const std::string whole = policy(false);
-  const Session::State expected = end;
-  ASSERT_EQ(states.size(), 2U);
-  EXPECT_EQ(policy(true), whole);
-  EXPECT_EQ(end.best_placement, expected.best_placement);
-  EXPECT_EQ(end.evaluations_to_best, expected.evaluations_to_best);
-  EXPECT_EQ(end.random, expected.random);
+  expect_resumes_from_checkpoints([&] { return make_trainable("5"); }, fine_problem(),
+                                  test::make_problem(test::diamond_graph(50), {.num_devices = 3}));
 }
 
 TEST_P(CoarseAgent, PlacesWithAPolicyOfItsLevel) {
@@ -194,11 +160,7 @@ TEST_P(CoarseAgent, PlacesWithAPolicyOfItsLevel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Learned, CoarseAgent, testing::ValuesIn(coarse_agents()),
-                         [](const testing::TestParamInfo<std::string>& agent) {
-                           std::string name = agent.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         test::kNamedByParameter);
 
 }  // namespace
 }  // namespace emplace::agents::coarse_agent_test

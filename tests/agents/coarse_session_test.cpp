@@ -24,10 +24,13 @@ namespace {
 Placement on(std::vector<DeviceId> devices) { return Placement(std::move(devices)); }
 
 // A chain of 10, 20, 30, 40 us; {a, b} and {c, d} are the groups of the coarser level.
-Problem fine_problem() { return test::make_problem(test::chain_graph({10, 20, 30, 40}, 5)); }
-Grouping halves() { return Grouping({0, 0, 1, 1}); }
+class CoarseSession : public testing::Test {
+ protected:
+  const Problem fine_ = test::make_problem(test::chain_graph({10, 20, 30, 40}, 5));
+  const Problem level_ = fine_.regrouped(Grouping({0, 0, 1, 1}));
+};
 
-TEST(CoarseSession, EvaluatesAsTheSessionAboveDoesBitForBit) {
+TEST_F(CoarseSession, EvaluatesAsTheSessionAboveDoesBitForBit) {
   const auto graph = std::make_shared<const OpGraph>(load_graph("inception-v3"));
   const Problem fine(graph, find_grouping("colocation").group(*graph, 1),
                      std::make_shared<const Cluster>(load_cluster("p2-8xlarge-4")));
@@ -54,13 +57,11 @@ TEST(CoarseSession, EvaluatesAsTheSessionAboveDoesBitForBit) {
             GroupNesting(fine.grouping(), level.grouping()).expand(*coarse.best_placement()));
 }
 
-TEST(CoarseSession, RunsSearchesSideBySideOnItsLevel) {
-  const Problem fine = fine_problem();
-  const Problem level = fine.regrouped(halves());
-  Session session(fine, {.max_evaluations = 100});
-  Session coarse(session, level);
+TEST_F(CoarseSession, RunsSearchesSideBySideOnItsLevel) {
+  Session session(fine_, {.max_evaluations = 100});
+  Session coarse(session, level_);
   coarse.run_in_parallel(2, 0.5, [&](std::size_t index, Session& child) {
-    EXPECT_EQ(&child.problem(), &level);
+    EXPECT_EQ(&child.problem(), &level_);
     child.evaluate(index == 0 ? on({0, 1}) : on({1, 1}));
   });
   EXPECT_EQ(session.evaluations(), 2);
@@ -69,15 +70,13 @@ TEST(CoarseSession, RunsSearchesSideBySideOnItsLevel) {
   EXPECT_EQ(session.best_placement(), on({1, 1, 1, 1}));
 }
 
-TEST(CoarseSession, SpendsTheBudgetOfTheSessionAbove) {
-  const Problem fine = fine_problem();
-  const Problem level = fine.regrouped(halves());
+TEST_F(CoarseSession, SpendsTheBudgetOfTheSessionAbove) {
   std::vector<std::int64_t> progress;
-  Session session(fine, {.max_evaluations = 130, .progress = [&](std::int64_t evaluations) {
-                           progress.push_back(evaluations);
-                         }});
+  Session session(fine_, {.max_evaluations = 130, .progress = [&](std::int64_t evaluations) {
+                            progress.push_back(evaluations);
+                          }});
   session.evaluate(Placement(4));
-  Session coarse(session, level);
+  Session coarse(session, level_);
   EXPECT_EQ(coarse.evaluations(), 1);
   EXPECT_EQ(coarse.evaluations_left(), 129);
   const std::vector<Evaluation> evaluations =
@@ -90,22 +89,18 @@ TEST(CoarseSession, SpendsTheBudgetOfTheSessionAbove) {
   EXPECT_THAT(progress, testing::ElementsAre(128));
 }
 
-TEST(CoarseSession, EndsWhenTheSessionAboveIsStopped) {
-  const Problem fine = fine_problem();
-  const Problem level = fine.regrouped(halves());
+TEST_F(CoarseSession, EndsWhenTheSessionAboveIsStopped) {
   std::atomic<bool> stop = false;
-  Session session(fine, {.max_evaluations = 130, .stop = &stop});
-  Session coarse(session, level);
+  Session session(fine_, {.max_evaluations = 130, .stop = &stop});
+  Session coarse(session, level_);
   EXPECT_FALSE(coarse.exhausted());
   stop = true;
   EXPECT_TRUE(coarse.exhausted());
 }
 
-TEST(CoarseSession, DrawsFromTheStreamOfTheSessionAbove) {
-  const Problem fine = fine_problem();
-  const Problem level = fine.regrouped(halves());
-  Session session(fine, {.seed = 9});
-  Session coarse(session, level);
+TEST_F(CoarseSession, DrawsFromTheStreamOfTheSessionAbove) {
+  Session session(fine_, {.seed = 9});
+  Session coarse(session, level_);
   RandomStream expected(9);
   EXPECT_EQ(coarse.random().below(1000), expected.below(1000));
   EXPECT_EQ(session.random().below(1000), expected.below(1000));
@@ -113,11 +108,9 @@ TEST(CoarseSession, DrawsFromTheStreamOfTheSessionAbove) {
 }
 
 // By hand: a and b on the first device until 30, 5 us for 5 bytes, c and d until 105.
-TEST(CoarseSession, OutlinesCoarseGroups) {
-  const Problem fine = fine_problem();
-  const Problem level = fine.regrouped(halves());
-  Session session(fine, {.max_evaluations = 1});
-  Session coarse(session, level);
+TEST_F(CoarseSession, OutlinesCoarseGroups) {
+  Session session(fine_, {.max_evaluations = 1});
+  Session coarse(session, level_);
   const std::vector<Placement> placements(2, on({0, 1}));
   std::vector<StepOutline> outlines(2);
   coarse.evaluate(placements, outlines);
@@ -126,27 +119,23 @@ TEST(CoarseSession, OutlinesCoarseGroups) {
   EXPECT_THAT(outlines[1].group_start_us, testing::IsEmpty());  // beyond the budget
 }
 
-TEST(CoarseSession, StartsWithTheBestAboveWhereItCanExpressIt) {
-  const Problem fine = fine_problem();
-  const Problem level = fine.regrouped(halves());
-  Session session(fine, {});
+TEST_F(CoarseSession, StartsWithTheBestAboveWhereItCanExpressIt) {
+  Session session(fine_, {});
   session.evaluate(on({1, 1, 0, 0}));
-  const Session coarse(session, level);
+  const Session coarse(session, level_);
   EXPECT_EQ(coarse.best_placement(), on({1, 0}));
   EXPECT_EQ(coarse.best_evaluation().step_time_us, 105);
   EXPECT_EQ(coarse.evaluations_to_best(), 1);
 
-  Session other(fine, {});
+  Session other(fine_, {});
   other.evaluate(on({1, 0, 0, 0}));
-  EXPECT_FALSE(Session(other, level).best_placement().has_value());
+  EXPECT_FALSE(Session(other, level_).best_placement().has_value());
 }
 
-TEST(CoarseSession, StacksLevels) {
-  const Problem fine = fine_problem();
-  const Problem level = fine.regrouped(halves());
-  const Problem one = fine.regrouped(Grouping({0, 0, 0, 0}));
-  Session session(fine, {.max_evaluations = 2});
-  Session coarse(session, level);
+TEST_F(CoarseSession, StacksLevels) {
+  const Problem one = fine_.regrouped(Grouping({0, 0, 0, 0}));
+  Session session(fine_, {.max_evaluations = 2});
+  Session coarse(session, level_);
   Session coarsest(coarse, one);
   EXPECT_EQ(coarsest.evaluate(on({1})).step_time_us, 100);
   EXPECT_EQ(coarse.best_placement(), on({1, 1}));
@@ -154,13 +143,11 @@ TEST(CoarseSession, StacksLevels) {
   EXPECT_EQ(coarsest.evaluations_left(), 1);
 }
 
-TEST(CoarseSession, RefusesWhatIsNotItsOwn) {
-  const Problem fine = fine_problem();
-  const Problem level = fine.regrouped(halves());
-  Session on_level(level, {});
-  EXPECT_THROW(Session(on_level, fine), InternalError);
-  Session session(fine, {});
-  Session coarse(session, level);
+TEST_F(CoarseSession, RefusesWhatIsNotItsOwn) {
+  Session on_level(level_, {});
+  EXPECT_THROW(Session(on_level, fine_), InternalError);
+  Session session(fine_, {});
+  Session coarse(session, level_);
   EXPECT_THROW(coarse.restore({}), InternalError);
 }
 

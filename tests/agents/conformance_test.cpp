@@ -1,12 +1,12 @@
 // What every agent must do, whatever it is: each test runs once for each registered agent, so a new
 // agent is tested by being registered. The programs of examples/exec are tested, too.
 
-#include "support/problems.hpp"
+#include "agents/trainings.hpp"
 #include "support/source_path.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -27,11 +26,6 @@
 
 namespace emplace::agents::conformance_test {
 namespace {
-
-struct NamedProblem {
-  std::string name;
-  Problem problem;
-};
 
 OpGraph two_chains() {
   return test::make_graph({{.name = "a", .cost_us = 10, .output_bytes = 5},
@@ -295,48 +289,12 @@ TEST_P(TrainableConformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
 }
 
 TEST_P(TrainableConformance, ResumesTrainingWithTheSameBits) {
-  const Problem small = test::make_problem(test::diamond_graph(50));
-  const Problem large = test::make_problem(test::fork_join_graph(6, 20));
-  const auto any = make();
-  const std::int64_t budget = std::max<std::int64_t>(
-      100, 3 * dynamic_cast<TrainableAgent&>(*any).evaluations_per_episode(large));
-  std::vector<Session::State> states;
-  std::string training;
-  // Trains to the end, or goes on to it from after the second update.
-  const auto policy = [&](bool resumes) {
-    const auto agent = make();
-    auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
-    Session on_small(small, {.seed = 1, .max_evaluations = budget});
-    Session on_large(large, {.seed = 2, .max_evaluations = budget});
-    Session* const sessions[] = {&on_small, &on_large};
-    if (resumes) {
-      on_small.restore(states[0]);
-      on_large.restore(states[1]);
-      trainable.load_training(JsonDocument::parse(training, "training").root());
-    }
-    trainable.train(sessions, [&](const TrainingUpdate& update) {
-      if (!resumes && update.update == 2 && update.is_last) {
-        states = {on_small.state(), on_large.state()};
-        training = trainable.save_training();
-      }
-      return true;
-    });
-    return trainable.save();
-  };
-  const std::string whole = policy(false);
-  ASSERT_EQ(states.size(), 2U);
-  EXPECT_EQ(policy(true), whole);
+  expect_resumes_from_checkpoints([&] { return make(); },
+                                  test::make_problem(test::fork_join_graph(6, 20)),
+                                  test::make_problem(test::diamond_graph(50)));
 }
 
-// Returns the message of the error that `call` throws.
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
-}
+using test::error_of;
 
 TEST_P(TrainableConformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
   const Problem small = test::make_problem(test::diamond_graph(50));
@@ -397,18 +355,14 @@ std::vector<std::string> specs_that_are(bool AgentInfo::*trait) {
   return those;
 }
 
-std::string name_of(const testing::TestParamInfo<std::string>& agent) {
-  std::string name = agent.param;
-  std::ranges::replace_if(
-      name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registered, Conformance, testing::ValuesIn(specs()), name_of);
+INSTANTIATE_TEST_SUITE_P(Registered, Conformance, testing::ValuesIn(specs()),
+                         test::kNamedByParameter);
 INSTANTIATE_TEST_SUITE_P(Registered, DeterministicConformance,
-                         testing::ValuesIn(specs_that_are(&AgentInfo::deterministic)), name_of);
+                         testing::ValuesIn(specs_that_are(&AgentInfo::deterministic)),
+                         test::kNamedByParameter);
 INSTANTIATE_TEST_SUITE_P(Registered, TrainableConformance,
-                         testing::ValuesIn(specs_that_are(&AgentInfo::trainable)), name_of);
+                         testing::ValuesIn(specs_that_are(&AgentInfo::trainable)),
+                         test::kNamedByParameter);
 
 INSTANTIATE_TEST_SUITE_P(Program, Conformance,
                          testing::Values("exec:" + test::source_path("examples/exec/hill_climb.py"),

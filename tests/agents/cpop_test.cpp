@@ -2,8 +2,6 @@
 #include "agents/task_graphs.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/sim/list_schedule.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,12 +21,7 @@ TEST(Cpop, PlacesTheExampleOfItsPaper) {
 // Assigned by decreasing sums of ranks, ready tasks only, that placement ends after 86.
 TEST(Cpop, ItsScheduleOfTheExampleEndsAfter86) {
   const Problem problem = make_problem(example_of_2002());
-  const std::vector<DeviceId> devices = place("cpop", problem);
-  ListSchedule schedule(problem, IdleSlots::kFill);
-  for (const GroupId task : {1, 2, 3, 7, 4, 5, 9, 6, 8, 10}) {
-    schedule.assign(task - 1, devices[static_cast<std::size_t>(task - 1)]);
-  }
-  EXPECT_DOUBLE_EQ(schedule.finish_us(9), 86);
+  EXPECT_DOUBLE_EQ(finish_us(problem, place("cpop", problem), {1, 2, 3, 7, 4, 5, 9, 6, 8, 10}), 86);
 }
 
 TEST(Cpop, KeepsAChainOnTheFastestDevice) {

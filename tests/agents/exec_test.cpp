@@ -3,11 +3,11 @@
 // conformance_test.cpp.
 
 #include "exec/messages.hpp"
+#include "support/errors.hpp"
 #include "support/problems.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
@@ -51,12 +51,7 @@ class ExecTest : public testing::Test {
   }
 
   static std::string error_of(const std::string& agent, const Problem& problem) {
-    try {
-      place(agent, problem);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
+    return test::error_of([&] { place(agent, problem); });
   }
 
   std::string error_of(const std::string& script, const std::string& parameters = "") {

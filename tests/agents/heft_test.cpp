@@ -2,8 +2,6 @@
 #include "agents/task_graphs.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/sim/list_schedule.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,12 +20,7 @@ TEST(Heft, PlacesTheExampleOfItsPaper) {
 // 69, 63.3, 44.3, 42.7, 35.7, 14.7) that placement ends after 80.
 TEST(Heft, ItsScheduleOfTheExampleEndsAfter80) {
   const Problem problem = make_problem(example_of_2002());
-  const std::vector<DeviceId> devices = place("heft", problem);
-  ListSchedule schedule(problem, IdleSlots::kFill);
-  for (const GroupId task : {1, 3, 4, 2, 5, 6, 9, 7, 8, 10}) {
-    schedule.assign(task - 1, devices[static_cast<std::size_t>(task - 1)]);
-  }
-  EXPECT_DOUBLE_EQ(schedule.finish_us(9), 80);
+  EXPECT_DOUBLE_EQ(finish_us(problem, place("heft", problem), {1, 3, 4, 2, 5, 6, 9, 7, 8, 10}), 80);
 }
 
 TEST(Heft, KeepsAChainTogether) {

@@ -5,6 +5,7 @@
 #include "agents/src/heuristic/list_scheduling.hpp"
 #include "agents/src/heuristic/ranks.hpp"
 #include "agents/task_graphs.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/graphs/random.hpp>
 
@@ -370,11 +371,7 @@ TEST(Etf, BreaksTiesAsASearchThroughAllPairsDoes) {
 INSTANTIATE_TEST_SUITE_P(Agents, ListScheduler,
                          testing::Values("heft", "cpop", "peft", "etf", "dls", "min-min",
                                          "max-min"),
-                         [](const testing::TestParamInfo<std::string>& agent) {
-                           std::string name = agent.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         test::kNamedByParameter);
 
 // A schedule of 100,000 groups may take a minute, for which nobody waits who has stopped it.
 TEST(ListSchedulers, EndWhereTheSessionIsStopped) {

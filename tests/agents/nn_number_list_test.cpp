@@ -1,6 +1,6 @@
 #include "agents/src/nn/number_list.hpp"
+#include "support/errors.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
@@ -58,13 +58,9 @@ TEST(NnNumberList, ComesBackBitForBit) {
 }
 
 TEST(NnNumberList, TellsWhatIsWrong) {
-  const auto mistake = [](const std::string& text) -> std::string {
-    try {
-      read_numbers<float>(JsonDocument::parse(text, "numbers.json").root(), 2);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
+  const auto mistake = [](const std::string& text) {
+    return test::error_of(
+        [&] { read_numbers<float>(JsonDocument::parse(text, "numbers.json").root(), 2); });
   };
   EXPECT_EQ(mistake("[1, 2]"), "none");
   EXPECT_EQ(mistake("[1]"), "numbers.json: expected 2 numbers, found 1");

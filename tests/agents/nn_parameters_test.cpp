@@ -1,6 +1,5 @@
 #include "agents/src/nn/parameters.hpp"
-
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,18 +57,11 @@ TEST(NnParameters, ComeBackFromJsonBitForBit) {
 }
 
 std::string mistake(const std::string& from, const std::string& to) {
-  std::string text = two_layers().to_json();
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << text;
-  text.replace(at, from.size(), to);
+  const std::string text = test::with(two_layers().to_json(), from, to);
   Parameters<float> parameters = two_layers();
   parameters.values()[0] = 7;
-  std::string message;
-  try {
-    parameters.load(JsonDocument::parse(text, "policy.json").root());
-  } catch (const Error& error) {
-    message = error.what();
-  }
+  const std::string message =
+      test::error_of([&] { parameters.load(JsonDocument::parse(text, "policy.json").root()); });
   EXPECT_EQ(parameters.values()[0], 7);  // nothing is taken of what is wrong somewhere
   return message;
 }

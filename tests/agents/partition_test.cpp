@@ -2,6 +2,7 @@
 
 #include "agents/placing.hpp"
 #include "support/problems.hpp"
+#include "support/test_names.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,10 +87,7 @@ TEST_P(Partition, PlacesFewerGroupsThanDevicesAndOpsWithoutCost) {
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Partition);
-INSTANTIATE_TEST_SUITE_P(Libraries, Partition, testing::ValuesIn(built()),
-                         [](const testing::TestParamInfo<std::string>& agent) {
-                           return agent.param;
-                         });
+INSTANTIATE_TEST_SUITE_P(Libraries, Partition, testing::ValuesIn(built()), test::kNamedByParameter);
 
 }  // namespace
 }  // namespace emplace::agents::partition_test

@@ -1,8 +1,6 @@
 #include "agents/placing.hpp"
 #include "agents/task_graphs.hpp"
 
-#include <emplace/sim/list_schedule.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,16 +8,6 @@ namespace emplace::agents::peft_test {
 namespace {
 
 using testing::ElementsAre;
-
-// Returns when the last task of the example ends if its tasks are assigned in this order.
-double finish_us(const Problem& problem, const std::vector<DeviceId>& devices,
-                 const std::vector<GroupId>& order) {
-  ListSchedule schedule(problem, IdleSlots::kFill);
-  for (const GroupId task : order) {
-    schedule.assign(task - 1, devices[static_cast<std::size_t>(task - 1)]);
-  }
-  return schedule.finish_us(9);
-}
 
 // Figure 2 of the paper: P2 runs n6, n8 and n10, P3 n5 and n9, P1 the rest.
 TEST(Peft, PlacesTheExampleOfItsPaper) {

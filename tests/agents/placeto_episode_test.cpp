@@ -1,8 +1,8 @@
 #include "agents/src/placeto/episode.hpp"
 #include "agents/src/placeto/options.hpp"
+#include "support/errors.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
@@ -186,15 +186,10 @@ TEST(PlacetoEpisode, RefusesMoreGroupsThanItHasMemoryFor) {
   const Problem problem =
       test::make_problem(test::chain_graph(std::vector<double>(80'000, 1.0), 1));
   Session session(problem, {.max_evaluations = 2});
-  try {
-    const Environment environment(session, options(""));
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_STREQ(error.what(),
-                 "placeto on 80000 groups would take 25.6 GB of memory; its limit of 16 GB allows "
-                 "63245 groups here: give --groups N, or reward=terminal");
-  }
+  EXPECT_EQ(test::error_of(ErrorCode::kUnsupported,
+                           [&] { const Environment environment(session, options("")); }),
+            "placeto on 80000 groups would take 25.6 GB of memory; its limit of 16 GB allows "
+            "63245 groups here: give --groups N, or reward=terminal");
   EXPECT_FALSE(Environment(session, options("reward=terminal")).keeps_start_times);
 }
 

@@ -1,11 +1,8 @@
 // The presets of Placeto: what they are, and that policies pass from one to another.
 
-#include "agents/placing.hpp"
-#include "support/problems.hpp"
+#include "agents/trainings.hpp"
 
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,15 +22,6 @@ std::string policy_of(const std::string& spec) {
   const auto agent = make(spec);
   agent->place(problem, session);
   return trainable(*agent).save();
-}
-
-std::string load_mistake(const std::string& spec, const std::string& policy) {
-  try {
-    trainable(*make(spec)).load(JsonDocument::parse(policy, "policy.json").root());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
 }
 
 TEST(PlacetoPresets, HaveNamesTextsAndValuesThatParametersMayHave) {

@@ -1,7 +1,5 @@
-#include "agents/placing.hpp"
-#include "support/problems.hpp"
+#include "agents/trainings.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
@@ -10,24 +8,15 @@
 
 #include <cmath>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace emplace::agents::placeto_test {
 namespace {
 
-struct Named {
-  const char* name;
-  Problem problem;
-};
-
-std::vector<Named> tiny() {
-  std::vector<Named> problems;
-  problems.push_back({"diamond", test::make_problem(test::diamond_graph(30))});
-  problems.push_back({"crossing", test::make_problem(test::crossing_graph())});
-  problems.push_back({"fork and join", test::make_problem(test::fork_join_graph(6, 20))});
-  problems.push_back({"costly links", test::make_problem(test::fork_join_graph(5, 2000))});
+// And one whose devices are not alike.
+std::vector<NamedProblem> tiny() {
+  std::vector<NamedProblem> problems = solvable_problems();
   problems.push_back(
       {"unlike devices",
        test::make_problem(test::crossing_graph(), {.num_devices = 1, .with_slow_gpu = true})});
@@ -35,7 +24,7 @@ std::vector<Named> tiny() {
 }
 
 TEST(Placeto, FindsTheOptimumOfSmallProblems) {
-  for (const Named& named : tiny()) {
+  for (const NamedProblem& named : tiny()) {
     const double best_us = test::optimum_us(named.problem);
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
       SCOPED_TRACE(testing::Message() << named.name << ", seed " << seed);
@@ -48,7 +37,7 @@ TEST(Placeto, FindsTheOptimumOfSmallProblems) {
 }
 
 TEST(PlacetoPaper, FindsTheOptimumOfSmallProblems) {
-  for (const Named& named : tiny()) {
+  for (const NamedProblem& named : tiny()) {
     const double best_us = test::optimum_us(named.problem);
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
       SCOPED_TRACE(testing::Message() << named.name << ", seed " << seed);
@@ -107,7 +96,7 @@ double greedy_us(const Problem& problem, const std::string& spec, std::uint64_t 
 }
 
 TEST(Placeto, LearnsAGreedyPolicyForSmallProblems) {
-  for (const Named& named : tiny()) {
+  for (const NamedProblem& named : tiny()) {
     if (std::string(named.name) == "diamond") {
       continue;  // its policies sometimes stay in a local optimum
     }
@@ -240,91 +229,11 @@ TEST(Placeto, StopsWhenTheCallbackReturnsFalse) {
   EXPECT_EQ(second.evaluations(), 3 * 8);
 }
 
-// The state after a training: the policy, the checkpoint and the sessions.
-struct Left {
-  std::string policy{};
-  std::string training{};
-  std::vector<Session::State> sessions{};
-  std::vector<TrainingUpdate> updates{};
-};
-
-// Trains on three problems until after `updates`, from the start or from a checkpoint.
-Left train_until(const std::string& spec, std::int64_t updates, const Left* from) {
-  const std::vector<Problem> problems = [] {
-    std::vector<Problem> all;
-    all.push_back(test::make_problem(test::fork_join_graph(4, 20)));
-    all.push_back(test::make_problem(test::crossing_graph()));
-    all.push_back(test::make_problem(test::diamond_graph(30)));
-    return all;
-  }();
-  std::vector<std::unique_ptr<Session>> sessions;
-  std::vector<Session*> pointers;
-  const auto agent = make(spec);
-  for (std::size_t i = 0; i < problems.size(); ++i) {
-    sessions.push_back(std::make_unique<Session>(
-        problems[i], Session::Options{.seed = i, .max_evaluations = 100}));
-    pointers.push_back(sessions.back().get());
-    if (from != nullptr) {
-      sessions.back()->restore(from->sessions[i]);
-    }
-  }
-  if (from != nullptr) {
-    trainable(*agent).load_training(JsonDocument::parse(from->training, "training").root());
-  }
-  Left left;
-  trainable(*agent).train(pointers, [&](const TrainingUpdate& update) {
-    left.updates.push_back(update);
-    return update.update < updates;
-  });
-  left.policy = trainable(*agent).save();
-  left.training = trainable(*agent).save_training();
-  for (const Session* session : pointers) {
-    left.sessions.push_back(session->state());
-  }
-  return left;
-}
-
 TEST(Placeto, ResumesWithTheSameBits) {
   for (const char* spec : {"placeto:preset=released,workers=2,start=best,baseline-episodes=3",
                            "placeto:preset=released,order=random,entropy-decay=linear"}) {
-    const Left whole = train_until(spec, 1'000'000, nullptr);
-    const std::int64_t updates = whole.updates.back().update;
-    ASSERT_GT(updates, 10);
-    for (const std::int64_t cut :
-         {std::int64_t{1}, std::int64_t{3}, std::int64_t{4}, updates - 1}) {
-      SCOPED_TRACE(testing::Message() << spec << ", cut after " << cut);
-      const Left first = train_until(spec, cut, nullptr);
-      const Left second = train_until(spec, 1'000'000, &first);
-      EXPECT_EQ(second.policy, whole.policy);
-      EXPECT_EQ(second.training, whole.training);
-      ASSERT_EQ(first.updates.size() + second.updates.size(), whole.updates.size());
-      for (std::size_t i = 0; i < second.updates.size(); ++i) {
-        const TrainingUpdate& expected = whole.updates[first.updates.size() + i];
-        EXPECT_EQ(second.updates[i].update, expected.update);
-        EXPECT_EQ(second.updates[i].episodes, expected.episodes);
-        EXPECT_EQ(second.updates[i].session, expected.session);
-        EXPECT_EQ(second.updates[i].last_us, expected.last_us);
-        EXPECT_EQ(second.updates[i].best_us, expected.best_us);
-        EXPECT_EQ(second.updates[i].entropy, expected.entropy);
-        EXPECT_EQ(second.updates[i].gradient_norm, expected.gradient_norm);
-      }
-      for (std::size_t i = 0; i < whole.sessions.size(); ++i) {
-        EXPECT_EQ(second.sessions[i].random, whole.sessions[i].random);
-        EXPECT_EQ(second.sessions[i].evaluations, whole.sessions[i].evaluations);
-        EXPECT_EQ(second.sessions[i].evaluations_to_best, whole.sessions[i].evaluations_to_best);
-        EXPECT_EQ(second.sessions[i].best_placement, whole.sessions[i].best_placement);
-      }
-    }
+    expect_same_bits_after_interruptions(spec);
   }
-}
-
-std::string load_mistake(const std::string& spec, const std::string& text) {
-  try {
-    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
 }
 
 TEST(Placeto, RefusesAPolicyThatDoesNotFit) {
@@ -339,24 +248,12 @@ TEST(Placeto, RefusesAPolicyThatDoesNotFit) {
 
   const Problem wider = test::make_problem(test::crossing_graph(), {.num_devices = 4});
   Session on_wider(wider, {.max_evaluations = 8});
-  try {
-    agent->place(wider, on_wider);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "a policy of placeto for 2 devices cannot place test on the 4 of test");
-  }
+  EXPECT_EQ(test::error_of([&] { agent->place(wider, on_wider); }),
+            "a policy of placeto for 2 devices cannot place test on the 4 of test");
 }
 
 TEST(Placeto, RefusesAnOptionThatItsAlgorithmDoesNotRead) {
-  const auto mistake = [](const std::string& spec) -> std::string {
-    try {
-      make(spec);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
-  };
+  const auto mistake = [](const std::string& spec) { return test::error_of([&] { make(spec); }); };
   EXPECT_EQ(mistake("placeto:discount=0.5"),
             "agent placeto: discount=0.5 has no effect with algorithm=regression; did you mean "
             "preset=paper?");

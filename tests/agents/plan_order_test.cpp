@@ -1,6 +1,7 @@
 // The order of a list scheduler's plan, as priorities of its placement.
 
 #include "support/problems.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/graphs/random.hpp>
@@ -63,11 +64,7 @@ TEST_P(PlanOrders, HandsItsOrderOverWhereItIsAsked) {
 INSTANTIATE_TEST_SUITE_P(All, PlanOrders,
                          ::testing::Values("heft", "cpop", "peft", "etf", "dls", "min-min",
                                            "max-min", "m-etf"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         test::kNamedByParameter);
 
 }  // namespace
 }  // namespace emplace::agents::plan_order_test

@@ -162,13 +162,8 @@ TEST(Post, DrawsTheSamePlacementsOnOneAndTwoThreads) {
   EXPECT_EQ(both.evaluations_to_best, alone.evaluations_to_best);
 }
 
-// Ten ops of 100 bytes of weights; a device has room for five.
 TEST(Post, FindsAPlacementThatFits) {
-  std::vector<test::OpSketch> ops;
-  for (int op = 0; op < 10; ++op) {
-    ops.push_back({.name = "op_" + std::to_string(op), .cost_us = 10, .persistent_bytes = 100});
-  }
-  const Problem problem = test::make_problem(test::make_graph(ops), {.memory_bytes = 500});
+  const Problem problem = ten_weights();
   const Placement placement(place("post", problem, {.seed = 3, .max_evaluations = 1000}));
   EXPECT_EQ(Simulator(problem).run(placement).status, StepStatus::kOk);
 }

@@ -1,13 +1,11 @@
 // The training of the recurrent agents and its checkpoints.
 
-#include "agents/placing.hpp"
 #include "agents/src/nn/number_list.hpp"
 #include "agents/src/rnn/trainer.hpp"
-#include "support/problems.hpp"
+#include "agents/trainings.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <gmock/gmock.h>
@@ -70,21 +68,17 @@ TEST(RnnTraining, IgnoresPlacementsThatDoNotFitAfterSomeUpdates) {
 TEST(RnnTraining, RefusesMoreGroupsThanItHasMemoryFor) {
   const Problem problem =
       test::make_problem(test::chain_graph(std::vector<double>(16'000, 1.0), 1));
-  const auto message_of = [&](const std::string& agent) -> std::string {
+  const auto message_of = [&](const std::string& agent) {
     Session session(problem, {.max_evaluations = 1});
-    try {
-      AgentRegistry::global().make(Spec::parse(agent), true)->place(problem, session);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return test::error_of(
+        [&] { AgentRegistry::global().make(Spec::parse(agent), true)->place(problem, session); });
   };
   EXPECT_EQ(
       message_of("rnn-colocrl:placements=8"),
       "rnn-colocrl on 16000 groups would take 21 GB of memory; its limit of 16 GB allows 13127 "
       "groups here: give --groups N, or a smaller hidden");
   EXPECT_EQ(message_of("rnn-hdp:hidden=2,embedding=2,learned-groups=2,grouper-hidden=2"),
-            "no error");  // reads learned groups
+            "none");  // reads learned groups
   EXPECT_EQ(message_of("rnn-hdp:hidden=512,learned-groups=256,placements=64,groupings=16"),
             "rnn-hdp would take 39.4 GB of memory; its limit is 16 GB: give fewer problems, "
             "groupings, placements or learned-groups, or a smaller hidden");
@@ -190,22 +184,8 @@ TEST(RnnTraining, AveragesTheGradientsOfTheProblemsOfAnUpdate) {
   EXPECT_GT(largest, 1e-3);  // each alone goes elsewhere
 }
 
-struct Named {
-  const char* name;
-  Problem problem;
-};
-
-std::vector<Named> tiny() {
-  std::vector<Named> problems;
-  problems.push_back({"diamond", test::make_problem(test::diamond_graph(30))});
-  problems.push_back({"crossing", test::make_problem(test::crossing_graph())});
-  problems.push_back({"fork and join", test::make_problem(test::fork_join_graph(6, 20))});
-  problems.push_back({"costly links", test::make_problem(test::fork_join_graph(5, 2000))});
-  return problems;
-}
-
 TEST(RnnTraining, FindsTheOptimumOfSmallProblems) {
-  for (const Named& named : tiny()) {
+  for (const NamedProblem& named : solvable_problems()) {
     SCOPED_TRACE(named.name);
     Session session(named.problem, {.seed = 1, .max_evaluations = 1000});
     make(kColocrl)->place(named.problem, session);
@@ -220,7 +200,7 @@ TEST(RnnTraining, FindsTheOptimumOfSmallProblems) {
 
 // Tests the policy instead of the best placement of its training: the greedy placement.
 TEST(RnnTraining, LearnsAGreedyPolicyForSmallProblems) {
-  for (const Named& named : tiny()) {
+  for (const NamedProblem& named : solvable_problems()) {
     SCOPED_TRACE(named.name);
     Session session(named.problem, {.seed = 1, .max_evaluations = 3000});
     const auto agent = make(kColocrl);
@@ -287,45 +267,12 @@ TEST(RnnTraining, GivesTheSameBitsOnOneAndTwoThreads) {
   }
 }
 
-// Trains on two problems until after `updates`, or goes on from `text` and `states`.
-struct Left {
-  std::string policy{};
-  std::string training{};
-  std::vector<Session::State> sessions{};
-};
-
-Left train_until(const std::string& spec, std::int64_t updates, const Left* from) {
-  const Problem one = test::make_problem(test::fork_join_graph(4, 20));
-  const Problem other = test::make_problem(test::crossing_graph());
-  Session first(one, {.seed = 1, .max_evaluations = 45});
-  Session second(other, {.seed = 2, .max_evaluations = 70});
-  Session* const sessions[] = {&first, &second};
-  const auto agent = make(spec);
-  if (from != nullptr) {
-    first.restore(from->sessions[0]);
-    second.restore(from->sessions[1]);
-    trainable(*agent).load_training(JsonDocument::parse(from->training, "training.json").root());
-  }
-  trainable(*agent).train(sessions, [&](const TrainingUpdate& u) { return u.update < updates; });
-  EXPECT_TRUE(updates < 1000 || (first.exhausted() && second.exhausted()));
-  return {
-      trainable(*agent).save(), trainable(*agent).save_training(), {first.state(), second.state()}};
-}
-
 TEST(RnnTraining, ResumesWithTheSameBits) {
   for (const std::string spec :
        {kColocrl, kHdp,
         "rnn-hdp:hidden=8,learned-groups=8,groupings=2,placements=3,noise-updates=7",
         "rnn-colocrl:hidden=8,problems=2"}) {
-    const Left whole = train_until(spec, 1'000'000, nullptr);
-    for (const std::int64_t cut : {1, 2, 7}) {
-      SCOPED_TRACE(testing::Message() << spec << ", cut after " << cut);
-      const Left first = train_until(spec, cut, nullptr);
-      const Left second = train_until(spec, 1'000'000, &first);
-      EXPECT_EQ(second.policy, whole.policy);
-      EXPECT_EQ(second.training, whole.training);
-      EXPECT_EQ(second.sessions[1].best_placement, whole.sessions[1].best_placement);
-    }
+    expect_same_bits_after_interruptions(spec);
   }
 }
 
@@ -365,15 +312,6 @@ TEST(RnnTraining, PlacesGraphsOfAnotherSize) {
   }
 }
 
-std::string load_mistake(const std::string& spec, const std::string& text) {
-  try {
-    trainable(*make(spec)).load(JsonDocument::parse(text, "policy.json").root());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
-}
-
 TEST(RnnTraining, RefusesAPolicyThatDoesNotFit) {
   const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.max_evaluations = 8});
@@ -387,13 +325,8 @@ TEST(RnnTraining, RefusesAPolicyThatDoesNotFit) {
 
   const Problem wider = test::make_problem(test::crossing_graph(), {.num_devices = 4});
   Session on_wider(wider, {.max_evaluations = 8});
-  try {
-    agent->place(wider, on_wider);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "a policy of rnn-colocrl for 2 devices cannot place test on the 4 of test");
-  }
+  EXPECT_EQ(test::error_of([&] { agent->place(wider, on_wider); }),
+            "a policy of rnn-colocrl for 2 devices cannot place test on the 4 of test");
 }
 
 }  // namespace

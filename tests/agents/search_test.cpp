@@ -1,5 +1,6 @@
 #include "agents/placing.hpp"
 #include "support/problems.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/graphs/error.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -10,24 +11,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
 namespace emplace::agents::search_test {
 namespace {
-
-// The least step time of all 2^groups placements on two devices.
-double optimum_us(const Problem& problem) {
-  Simulator simulator(problem);
-  double best_us = std::numeric_limits<double>::infinity();
-  for (unsigned bits = 0; bits < 1u << problem.num_groups(); ++bits) {
-    Placement placement(problem.num_groups());
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      placement[group] = static_cast<DeviceId>(bits >> group & 1u);
-    }
-    best_us = std::min(best_us, simulator.run(placement).makespan_us);
-  }
-  return best_us;
-}
 
 double step_time_us(std::string_view agent, const Problem& problem,
                     const Session::Options& options) {
@@ -41,7 +27,7 @@ TEST_P(Search, FindsTheOptimumOfSmallProblems) {
     SCOPED_TRACE(bytes);
     const Problem problem = test::make_problem(test::fork_join_graph(8, bytes));
     EXPECT_DOUBLE_EQ(step_time_us(GetParam(), problem, {.seed = 1, .max_evaluations = 3000}),
-                     optimum_us(problem));
+                     test::optimum_us(problem));
   }
 }
 
@@ -78,13 +64,8 @@ TEST(HillClimb, MayStartFromWhatHeftFinds) {
   EXPECT_EQ(step_time_us("hill-climb:start=heft", problem, one_evaluation), heft_us);
 }
 
-// Ten ops of 100 bytes of weights; a device has room for five.
 TEST_P(Search, FindsAPlacementThatFits) {
-  std::vector<test::OpSketch> ops;
-  for (int op = 0; op < 10; ++op) {
-    ops.push_back({.name = "op_" + std::to_string(op), .cost_us = 10, .persistent_bytes = 100});
-  }
-  const Problem problem = test::make_problem(test::make_graph(ops), {.memory_bytes = 500});
+  const Problem problem = ten_weights();
   const Placement placement(place(GetParam(), problem, {.seed = 3, .max_evaluations = 2000}));
   EXPECT_EQ(Simulator(problem).run(placement).status, StepStatus::kOk);
 }
@@ -113,12 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Agents, Search,
                          testing::Values("hill-climb", "hill-climb:moves=proposed",
                                          "simulated-annealing", "mcmc", "brkga", "multilevel",
                                          "auto"),
-                         [](const testing::TestParamInfo<std::string>& agent) {
-                           std::string name = agent.param;
-                           std::ranges::replace_if(
-                               name, [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
-                           return name;
-                         });
+                         test::kNamedByParameter);
 
 TEST(AnySearch, StartsFromTheBestOfItsSession) {
   const Problem problem = test::make_problem(test::fork_join_graph(60, 700), {.num_devices = 3});

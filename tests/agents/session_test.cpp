@@ -21,9 +21,20 @@ using Devices = std::vector<DeviceId>;
 const Devices kTogether{0, 0, 0, 0};
 const Devices kApart{0, 1, 0, 0};
 
-TEST(Session, EvaluatesAPlacementAndCountsIt) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session session(problem, {.max_evaluations = 2});
+// Two ops of 600 bytes of weights on devices of 1000.
+Problem two_large_groups() {
+  return test::make_problem(test::make_graph({{.name = "a", .persistent_bytes = 600},
+                                              {.name = "b", .persistent_bytes = 600}}),
+                            {.memory_bytes = 1000});
+}
+
+class DiamondSession : public testing::Test {
+ protected:
+  const Problem problem_ = test::make_problem(test::diamond_graph(0));
+};
+
+TEST_F(DiamondSession, EvaluatesAPlacementAndCountsIt) {
+  Session session(problem_, {.max_evaluations = 2});
   const Evaluation evaluation = session.evaluate(Placement(kTogether));
   EXPECT_EQ(evaluation.status, EvaluationStatus::kOk);
   EXPECT_DOUBLE_EQ(evaluation.step_time_us, 550);
@@ -43,9 +54,8 @@ TEST(Session, TellsWhenGroupsStartAndWhatMemoryIsNeeded) {
   EXPECT_THAT(outlines[1].group_start_us, testing::IsEmpty());  // beyond the budget
 }
 
-TEST(Session, RefusesWhatIsBeyondTheBudget) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session session(problem, {.max_evaluations = 2});
+TEST_F(DiamondSession, RefusesWhatIsBeyondTheBudget) {
+  Session session(problem_, {.max_evaluations = 2});
   const std::vector<Placement> many(3, Placement(kTogether));
   const std::vector<Evaluation> evaluations = session.evaluate(many);
   ASSERT_EQ(evaluations.size(), 3u);
@@ -57,9 +67,8 @@ TEST(Session, RefusesWhatIsBeyondTheBudget) {
   EXPECT_EQ(session.best_placement(), Placement(kTogether));
 }
 
-TEST(Session, RemembersTheBestAndWhenItCame) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session session(problem, {});
+TEST_F(DiamondSession, RemembersTheBestAndWhenItCame) {
+  Session session(problem_, {});
   EXPECT_FALSE(session.best_placement().has_value());
   const std::vector<Placement> many{Placement(kTogether), Placement(kApart),
                                     Placement(Devices{1, 0, 1, 1}), Placement(kTogether)};
@@ -98,10 +107,7 @@ TEST(Session, TellsWhenItWasNearTheBest) {
 
 // A fast placement that does not fit is not near a slow one that does.
 TEST(Session, IsNotNearTheBestWithWhatDoesNotFit) {
-  const Problem problem =
-      test::make_problem(test::make_graph({{.name = "a", .persistent_bytes = 600},
-                                           {.name = "b", .persistent_bytes = 600}}),
-                         {.memory_bytes = 1000});
+  const Problem problem = two_large_groups();
   Session session(problem, {});
   session.evaluate(Placement(Devices{0, 0}));
   session.evaluate(Placement(Devices{0, 1}));
@@ -127,11 +133,7 @@ TEST(Session, PrefersASlowPlacementThatFitsToAFastOneThatDoesNot) {
 }
 
 TEST(Session, SaysByHowMuchMemoryIsExceeded) {
-  // Two ops of 600 bytes of weights each: 200 too many on a device of 1000.
-  const Problem problem =
-      test::make_problem(test::make_graph({{.name = "a", .persistent_bytes = 600},
-                                           {.name = "b", .persistent_bytes = 600}}),
-                         {.memory_bytes = 1000});
+  const Problem problem = two_large_groups();
   Session session(problem, {});
   const Evaluation together = session.evaluate(Placement(Devices{0, 0}));
   EXPECT_EQ(together.status, EvaluationStatus::kOutOfMemory);
@@ -163,9 +165,8 @@ TEST(Session, GivesTheSameBitsOnAnyNumberOfThreads) {
   EXPECT_EQ(run(4), run(1));
 }
 
-TEST(Session, CutsOffWhatCannotBeTheBest) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session session(problem, {.max_evaluations = 4});
+TEST_F(DiamondSession, CutsOffWhatCannotBeTheBest) {
+  Session session(problem_, {.max_evaluations = 4});
   // Without a placement that fits there is nothing to compare with.
   EXPECT_EQ(session.evaluate(Placement(kTogether), 100.0).status, EvaluationStatus::kOk);
   EXPECT_EQ(session.evaluate(Placement(kApart), 100.0).status, EvaluationStatus::kOk);
@@ -178,19 +179,17 @@ TEST(Session, CutsOffWhatCannotBeTheBest) {
   EXPECT_EQ(session.best_placement(), Placement(kApart));
 }
 
-TEST(Session, EndsWhereTheBestIsEnough) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session session(problem, {.max_evaluations = 10, .enough_us = 350});
+TEST_F(DiamondSession, EndsWhereTheBestIsEnough) {
+  Session session(problem_, {.max_evaluations = 10, .enough_us = 350});
   session.evaluate(Placement(kTogether));
   EXPECT_FALSE(session.exhausted());
   session.evaluate(Placement(kApart));
   EXPECT_TRUE(session.exhausted());
 }
 
-TEST(Session, EndsWhenItsTimeIsOver) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session session(
-      problem, {.max_evaluations = Session::kUnlimited, .max_time = std::chrono::milliseconds(20)});
+TEST_F(DiamondSession, EndsWhenItsTimeIsOver) {
+  Session session(problem_, {.max_evaluations = Session::kUnlimited,
+                             .max_time = std::chrono::milliseconds(20)});
   double last = 0;
   while (!session.exhausted()) {
     session.evaluate(Placement(kTogether));
@@ -201,9 +200,8 @@ TEST(Session, EndsWhenItsTimeIsOver) {
   EXPECT_EQ(session.evaluate(Placement(kApart)).status, EvaluationStatus::kBudgetSpent);
 }
 
-TEST(Session, TellsTheShareOfItsEvaluations) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session session(problem, {.max_evaluations = 4});
+TEST_F(DiamondSession, TellsTheShareOfItsEvaluations) {
+  Session session(problem_, {.max_evaluations = 4});
   EXPECT_EQ(session.share_used(), 0);
   session.evaluate(Placement(kTogether));
   EXPECT_EQ(session.share_used(), 0.25);
@@ -242,10 +240,9 @@ TEST(Session, RunsSearchesSideBySideWithTheSameBits) {
   EXPECT_EQ(run(4), run(1));
 }
 
-TEST(Session, EndsWhenItIsStopped) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
+TEST_F(DiamondSession, EndsWhenItIsStopped) {
   std::atomic<bool> stop = false;
-  Session session(problem, {.max_evaluations = 100, .stop = &stop});
+  Session session(problem_, {.max_evaluations = 100, .stop = &stop});
   session.evaluate(Placement(kTogether));
   stop = true;
   EXPECT_TRUE(session.exhausted());
@@ -253,11 +250,10 @@ TEST(Session, EndsWhenItIsStopped) {
   EXPECT_EQ(session.evaluations(), 1);
 }
 
-TEST(Session, TellsItsProgressNowAndThen) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
+TEST_F(DiamondSession, TellsItsProgressNowAndThen) {
   std::vector<std::int64_t> told;
-  Session session(problem, {.max_evaluations = 300,
-                            .progress = [&](std::int64_t done) { told.push_back(done); }});
+  Session session(problem_, {.max_evaluations = 300,
+                             .progress = [&](std::int64_t done) { told.push_back(done); }});
   session.evaluate(std::vector<Placement>(200, Placement(kTogether)));
   while (!session.exhausted()) {
     session.evaluate(Placement(kTogether));
@@ -265,22 +261,20 @@ TEST(Session, TellsItsProgressNowAndThen) {
   EXPECT_THAT(told, testing::ElementsAre(128, 256));
 }
 
-TEST(Session, RefusesPlacementsOfAnotherProblem) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session session(problem, {});
+TEST_F(DiamondSession, RefusesPlacementsOfAnotherProblem) {
+  Session session(problem_, {});
   EXPECT_THROW(session.evaluate(Placement(3)), InternalError);
   EXPECT_THROW(session.evaluate(Placement(Devices{0, 0, 0, 2})), InternalError);
   EXPECT_THROW(session.evaluate(Placement(Devices{0, 0, -1, 0})), InternalError);
 }
 
-TEST(Session, GoesOnFromWhereAnotherWas) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session left(problem, {.seed = 5, .max_evaluations = 4});
+TEST_F(DiamondSession, GoesOnFromWhereAnotherWas) {
+  Session left(problem_, {.seed = 5, .max_evaluations = 4});
   left.evaluate(Placement(kTogether));
   left.evaluate(Placement(kApart));
   left.evaluate(Placement(kTogether));
   left.random().next();
-  Session session(problem, {.seed = 5, .max_evaluations = 4});
+  Session session(problem_, {.seed = 5, .max_evaluations = 4});
   session.restore(left.state());
   EXPECT_EQ(session.evaluations(), 3);
   EXPECT_EQ(session.evaluations_to_best(), 2);
@@ -291,11 +285,10 @@ TEST(Session, GoesOnFromWhereAnotherWas) {
   EXPECT_TRUE(session.exhausted());
 }
 
-TEST(Session, DrawsTheSameRandomNumbersForTheSameSeed) {
-  const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session a(problem, {.seed = 5});
-  Session b(problem, {.seed = 5});
-  Session c(problem, {.seed = 6});
+TEST_F(DiamondSession, DrawsTheSameRandomNumbersForTheSameSeed) {
+  Session a(problem_, {.seed = 5});
+  Session b(problem_, {.seed = 5});
+  Session c(problem_, {.seed = 6});
   const std::uint64_t first = a.random().next();
   EXPECT_EQ(b.random().next(), first);
   EXPECT_NE(c.random().next(), first);

@@ -6,6 +6,7 @@
 
 #include "support/problems.hpp"
 
+#include <emplace/sim/list_schedule.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>
@@ -113,6 +114,17 @@ inline Problem make_problem(const TaskGraph& tasks) {
   }
   Grouping grouping = ungrouped(*graph);
   return Problem(std::move(graph), std::move(grouping), std::move(cluster));
+}
+
+/// Returns when the last of ten tasks ends if they are assigned to these devices in this order,
+/// each in the first idle slot that it fits.
+inline double finish_us(const Problem& problem, const std::vector<DeviceId>& devices,
+                        const std::vector<GroupId>& order) {
+  ListSchedule schedule(problem, IdleSlots::kFill);
+  for (const GroupId task : order) {
+    schedule.assign(task - 1, devices[static_cast<std::size_t>(task - 1)]);
+  }
+  return schedule.finish_us(9);
 }
 
 }  // namespace emplace::agents

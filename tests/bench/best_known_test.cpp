@@ -1,5 +1,6 @@
+#include "support/errors.hpp"
+
 #include <emplace/bench/best_known.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -45,21 +46,12 @@ BestKnown example() {
 }
 
 std::string message_of(const std::string& text) {
-  try {
-    read_best_known(text, "x.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    return error.what();
-  }
-  return "accepted";
+  return test::error_of(ErrorCode::kFormat, [&] { read_best_known(text, "x.json"); });
 }
 
 // The text of the example with `from` replaced.
 std::string broken(const std::string& from, const std::string& to) {
-  std::string text = write_best_known(example());
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
+  return test::with(write_best_known(example()), from, to);
 }
 
 TEST(BestKnownFile, SurvivesARoundTrip) {
@@ -147,12 +139,8 @@ TEST(BestKnownFile, AFolderIsReadInOrderAndEachFileHasTheNameOfItsEntry) {
 
   std::filesystem::rename(folder.path("f.c.json"), folder.path("f.d.json"));
   EXPECT_THROW(read_best_known_of(folder.path(), "f", "d"), Error);
-  try {
-    read_best_known_folder(folder.path());
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("f.d.json: expected the file name 'f.c.json'"));
-  }
+  EXPECT_THAT(test::error_of([&] { read_best_known_folder(folder.path()); }),
+              HasSubstr("f.d.json: expected the file name 'f.c.json'"));
 }
 
 // a(100) -> b(200), c(200) -> d(50), without bytes: 550 us on one device, 350 us on two.

@@ -1,3 +1,4 @@
+#include "bench/small_suite.hpp"
 #include "bench/src/run/suite_cell.hpp"
 
 #include <emplace/agents/agent.hpp>
@@ -33,15 +34,6 @@ const Suite kSuite{.name = "tiny",
                    .repetitions = 3,
                    .max_evaluations = 5,
                    .groups = 60};
-
-// Returns a result without what a clock measured, as a line.
-std::string timeless_line(CellResult result) {
-  result.wall_s = 0;
-  for (Improvement& improvement : result.history) {
-    improvement.seconds = 0;
-  }
-  return write_cell_result(result);
-}
 
 std::atomic<int> faults_left{0};
 
@@ -115,7 +107,7 @@ class ExecutorTest : public ::testing::Test {
     std::map<std::string, std::string> lines;
     ThreadExecutor(threads).run_cells(
         cells, *problems_, {}, kNeverStop, [&](const CellResult& result) {
-          EXPECT_TRUE(lines.emplace(result.cell.id(), timeless_line(result)).second);
+          EXPECT_TRUE(lines.emplace(result.cell.id(), line_without_times(result)).second);
         });
     return lines;
   }
@@ -184,7 +176,7 @@ TEST_F(ExecutorTest, CellsKeepTheirStepTimesInTheSameDrawsOfUncertainCosts) {
           const std::vector<Replicas> replicas = simulate_replicas(
               problems.find(result.cell).problem, placements, {.replicas = kCellReplicas});
           EXPECT_EQ(result.replicas_us, replicas[0].makespan_us);
-          const std::string line = timeless_line(result);
+          const std::string line = line_without_times(result);
           EXPECT_EQ(read_cell_result(line, "line").replicas_us, result.replicas_us);
           EXPECT_EQ(lines.emplace(result.cell.id(), line).first->second, line);
         });

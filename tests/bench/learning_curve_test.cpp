@@ -1,6 +1,7 @@
+#include "support/errors.hpp"
+
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -210,14 +211,13 @@ TEST(LearningCurve, NoticesThatItsMeansAreDamaged) {
 }
 
 TEST(LearningCurve, NamesWhatIsWrongWithItsMeans) {
-  try {
-    read_curve_means(
-        R"({"schema_version": 1, "evaluations": [1, 2], "last": [1], "best": [], "entropy": []})",
-        "net.curve.json");
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("net.curve.json: /last: expected 2 numbers, found 1"));
-  }
+  EXPECT_THAT(
+      test::error_of([&] {
+        read_curve_means(
+            R"({"schema_version": 1, "evaluations": [1, 2], "last": [1], "best": [], "entropy": []})",
+            "net.curve.json");
+      }),
+      HasSubstr("net.curve.json: /last: expected 2 numbers, found 1"));
 }
 
 }  // namespace

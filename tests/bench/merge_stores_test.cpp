@@ -1,9 +1,10 @@
+#include "bench/small_suite.hpp"
+#include "support/errors.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <emplace/bench/merge_stores.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_run.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
@@ -20,41 +21,16 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
-// Four cells without a policy, and two for each of the two repetitions of a policy.
-const Suite kSuite{
-    .name = "small",
-    .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
-               {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
-    .families = {{.name = "cells", .train = {"cifar10:member=0"}, .groups = 10}},
-    .clusters = {"p2-8xlarge-2"},
-    .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 2}},
-    .agents = {{"random"}, {.agent = "placeto:preset=released,rounds=1", .policy = "net"}},
-    .repetitions = 2,
-    .max_evaluations = 22};
 constexpr std::uint64_t kSeed = 5;
 
 void run_shard(const std::string& folder, Shard shard, bool resume = false) {
   const std::atomic<bool> go{false};
-  SuiteRun run(kSuite, kSeed, shard);
+  SuiteRun run(small_suite(), kSeed, shard);
   run.open(folder, {"test"}, resume);
   ThreadExecutor executor(1);
   run.train(run.untrained(), executor, go, [](const SuiteTraining&) {});
   run.run(executor, go, [](const CellResult&) {});
-}
-
-// The lines of a store without measured times, by the ids of their cells.
-std::map<std::string, std::string> lines_of(const std::string& folder) {
-  std::map<std::string, std::string> lines;
-  for (CellResult& result : read_store(folder).results) {
-    result.wall_s = 0;
-    for (Improvement& improvement : result.history) {
-      improvement.seconds = 0;
-    }
-    lines[result.cell.id()] = write_cell_result(result);
-  }
-  return lines;
 }
 
 std::map<std::string, std::string> policies_of(const std::string& folder) {
@@ -71,13 +47,8 @@ class MergeStores : public ::testing::Test {
 
   void expect_refused(const std::vector<std::string>& folders, ErrorCode code,
                       const std::string& why) const {
-    try {
-      merge_stores(folders, path("refused"));
-      FAIL() << "merged";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code) << error.what();
-      EXPECT_THAT(error.what(), HasSubstr(why));
-    }
+    EXPECT_THAT(test::error_of(code, [&] { merge_stores(folders, path("refused")); }),
+                HasSubstr(why));
     EXPECT_FALSE(std::filesystem::exists(path("refused")));
   }
 
@@ -203,14 +174,10 @@ TEST_F(MergeStores, AShardIsResumedAsThatShard) {
   run_shard(path("a"), {.index = 1, .count = 2}, true);
   for (const Shard shard :
        {Shard{.index = 2, .count = 2}, Shard{.index = 1, .count = 3}, Shard{}}) {
-    SuiteRun run(kSuite, kSeed, shard);
-    try {
-      run.open(path("a"), {"test"}, true);
-      FAIL() << shard.text();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr("it is of shard 1/2, not of "));
-    }
+    SuiteRun run(small_suite(), kSeed, shard);
+    EXPECT_THAT(test::error_of(ErrorCode::kUsage, [&] { run.open(path("a"), {"test"}, true); }),
+                HasSubstr("it is of shard 1/2, not of "))
+        << shard.text();
   }
 }
 

@@ -1,6 +1,7 @@
 #include "bench/src/store/placement_text.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
+
 #include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
@@ -59,13 +60,9 @@ TEST(PlacementText, RefusesWhatIsNone) {
       {"a", "character 1"},
   };
   for (const auto& [text, message] : cases) {
-    try {
-      read(text, 3, 2);
-      FAIL() << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kFormat);
-      EXPECT_THAT(error.what(), testing::HasSubstr(message)) << text;
-    }
+    EXPECT_THAT(test::error_of(ErrorCode::kFormat, [&text = text] { read(text, 3, 2); }),
+                testing::HasSubstr(message))
+        << text;
   }
 }
 

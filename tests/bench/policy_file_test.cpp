@@ -1,5 +1,6 @@
+#include "support/errors.hpp"
+
 #include <emplace/bench/policy_file.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,19 +23,11 @@ const PolicyOrigin kOrigin{.plan = {.agent = "placeto:preset=released,rounds=2",
 const std::string kText = write_policy_file(kOrigin, "{\"layers\": [0.1, 1e-45]}\n");
 
 std::string mistake(const std::string& text) {
-  try {
-    read_policy_file(text, "policy.json");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of([&] { read_policy_file(text, "policy.json"); });
 }
 
 std::string changed(const std::string& from, const std::string& to) {
-  std::string text = kText;
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
+  return test::with(kText, from, to);
 }
 
 TEST(PolicyFile, ComesBack) {
@@ -75,31 +68,17 @@ TEST(PolicyFile, OfAnOlderProgramHasNoChecksum) {
 
 TEST(PolicyFile, MakesAgentsThatTrainOnly) {
   EXPECT_EQ(make_trainable("placeto:preset=released,rounds=2")->layers(2).empty(), false);
-  try {
-    make_trainable("metis:");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-  }
-  try {
-    make_trainable("single-gpu");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-    EXPECT_THAT(error.what(),
-                testing::StartsWith("agent 'single-gpu' trains no policy; those that do: "));
-    EXPECT_THAT(error.what(), testing::HasSubstr("placeto"));
-  }
+  test::error_of(ErrorCode::kUsage, [&] { make_trainable("metis:"); });
+  EXPECT_THAT(
+      test::error_of(ErrorCode::kUsage, [&] { make_trainable("single-gpu"); }),
+      testing::AllOf(testing::StartsWith("agent 'single-gpu' trains no policy; those that do: "),
+                     testing::HasSubstr("placeto")));
 }
 
 // The agent's own words, at the place in the file.
 TEST(PolicyFile, SaysWhereAPolicyIsNotTheAgents) {
-  try {
-    agent_of(read_policy_file(kText, "policy.json"), true);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::StartsWith("policy.json: /policy"));
-  }
+  EXPECT_THAT(test::error_of([&] { agent_of(read_policy_file(kText, "policy.json"), true); }),
+              testing::StartsWith("policy.json: /policy"));
 }
 
 }  // namespace

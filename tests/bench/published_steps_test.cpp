@@ -1,13 +1,13 @@
+#include "support/errors.hpp"
+
 #include <emplace/bench/published_steps.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/source_path.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -40,20 +40,11 @@ constexpr std::string_view kExample = R"({
 })";
 
 std::string broken(const std::string& from, const std::string& to) {
-  std::string text(kExample);
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
+  return test::with(kExample, from, to);
 }
 
 std::string message_of(const std::string& text) {
-  try {
-    read_published_steps(text, "x.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    return error.what();
-  }
-  return "accepted";
+  return test::error_of(ErrorCode::kFormat, [&] { read_published_steps(text, "x.json"); });
 }
 
 TEST(PublishedSteps, ReadsTablesWithTheirSources) {

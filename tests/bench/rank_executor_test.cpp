@@ -1,3 +1,4 @@
+#include "bench/small_suite.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thread_ranks.hpp"
 
@@ -17,33 +18,17 @@
 namespace emplace::bench::rank_executor_test {
 namespace {
 
-// Cells with and without a policy, and one whose agent throws.
-// In a function, because specs ask the registry of agents.
-Suite small_suite() {
-  return {.name = "small",
-          .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
-                     {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
-          .families = {{.name = "cells", .train = {"cifar10:member=0"}, .groups = 10}},
-          .clusters = {"p2-8xlarge-2"},
-          .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 2}},
-          .agents = {{"random"},
-                     {"heft"},
-                     {"exec:false"},
-                     {.agent = "placeto:preset=released,rounds=1", .policy = "net"}},
-          .repetitions = 3,
-          .max_evaluations = 22};
+// With cells whose agent throws.
+Suite suite_with_failures() {
+  Suite suite = small_suite();
+  suite.agents.insert(suite.agents.begin() + 1, {{"heft"}, {"exec:false"}});
+  suite.repetitions = 3;
+  return suite;
 }
 
 // The files of a run, without what a clock measured.
 std::map<std::string, std::string> left_in(const std::string& folder) {
-  std::map<std::string, std::string> left;
-  for (CellResult& result : read_store(folder).results) {
-    result.wall_s = 0;
-    for (Improvement& improvement : result.history) {
-      improvement.seconds = 0;
-    }
-    left.emplace(result.cell.id(), write_cell_result(result));
-  }
+  std::map<std::string, std::string> left = lines_of(folder);
   const Suite suite = read_store(folder).manifest.suite;
   for (const SuiteTraining& training : trainings_of(suite, 5)) {
     left.emplace(training.file_name(),
@@ -54,7 +39,7 @@ std::map<std::string, std::string> left_in(const std::string& folder) {
 
 void run_suite(const std::string& folder, Executor& executor) {
   const std::atomic<bool> go{false};
-  SuiteRun run(small_suite(), 5);
+  SuiteRun run(suite_with_failures(), 5);
   run.open(folder, {"test"}, false);
   run.train(run.untrained(), executor, go, [](const SuiteTraining&) {});
   run.run(executor, go, [](const CellResult&) {});
@@ -73,7 +58,7 @@ TEST(RankExecutor, LeavesWhatThreadsLeave) {
         RankExecutor executor(rank, 1);
         run_suite(path, executor);
       } else {
-        SuiteRun(small_suite(), 5).work_for_root(rank, 2);
+        SuiteRun(suite_with_failures(), 5).work_for_root(rank, 2);
       }
     });
     EXPECT_TRUE(left_in(path) == expected) << size << " ranks";
@@ -83,7 +68,7 @@ TEST(RankExecutor, LeavesWhatThreadsLeave) {
 TEST(RankExecutor, EndsAtAnErrorOfTheSink) {
   std::size_t results = 0;
   ThreadRanks(2).run([&](Communicator& rank) {
-    const SuiteRun run(small_suite(), 5);
+    const SuiteRun run(suite_with_failures(), 5);
     if (!rank.is_root()) {
       run.work_for_root(rank, 1);
       return;
@@ -105,7 +90,7 @@ TEST(RankExecutor, EndsAtAnErrorOfTheSink) {
 TEST(RankExecutor, StopsBetweenCells) {
   std::size_t results = 0;
   ThreadRanks(3).run([&](Communicator& rank) {
-    const SuiteRun run(small_suite(), 5);
+    const SuiteRun run(suite_with_failures(), 5);
     if (!rank.is_root()) {
       run.work_for_root(rank, 1);
       return;

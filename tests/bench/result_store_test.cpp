@@ -1,5 +1,6 @@
+#include "support/errors.hpp"
+
 #include <emplace/bench/result_store.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
@@ -97,13 +98,7 @@ class ResultStoreTest : public ::testing::Test {
   }
 
   void expect_refused(ErrorCode code, const std::string& message) const {
-    try {
-      read_store(folder_);
-      FAIL() << "accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code) << error.what();
-      EXPECT_THAT(error.what(), HasSubstr(message));
-    }
+    EXPECT_THAT(test::error_of(code, [&] { read_store(folder_); }), HasSubstr(message));
   }
 
   const TemporaryFolder temporary_;
@@ -168,16 +163,10 @@ TEST(CellResultLine, RefusesAPlacementOrAHistoryThatIsWrong) {
       {",\"history_s\":[0.25,0.75]", "", "history_s"},
   };
   for (const auto& [from, to, message] : cases) {
-    std::string text = line;
-    ASSERT_NE(text.find(from), std::string::npos) << from;
-    text.replace(text.find(from), from.size(), to);
-    try {
-      read_cell_result(text, "line");
-      FAIL() << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kFormat);
-      EXPECT_THAT(error.what(), HasSubstr(message));
-    }
+    const std::string text = test::with(line, from, to);
+    EXPECT_THAT(test::error_of(ErrorCode::kFormat, [&] { read_cell_result(text, "line"); }),
+                HasSubstr(message))
+        << text;
   }
 }
 
@@ -189,9 +178,8 @@ TEST(CellResultLine, KeepsThePolicy) {
   result.cell.learns = false;
   const std::string line = write_cell_result(result);
   EXPECT_EQ(read_cell_result(line, "line").cell, result.cell);
-  std::string other = line;
-  other.replace(other.find("\"learns\":false"), 14, "\"learns\":true");
-  EXPECT_THROW(read_cell_result(other, "line"), Error);
+  EXPECT_THROW(read_cell_result(test::with(line, "\"learns\":false", "\"learns\":true"), "line"),
+               Error);
 }
 
 TEST_F(ResultStoreTest, ListsResultsInTheOrderOfTheSuite) {
@@ -276,13 +264,11 @@ TEST_F(ResultStoreTest, IsNotResumedWithAnythingElse) {
       {other_problem, "g on c has changed"},
   };
   for (const auto& [manifest, message] : cases) {
-    try {
-      ResultStore::open(folder_, manifest, true);
-      FAIL() << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(message));
-    }
+    EXPECT_THAT(
+        test::error_of(ErrorCode::kUsage,
+                       [&, &manifest = manifest] { ResultStore::open(folder_, manifest, true); }),
+        HasSubstr(message))
+        << message;
   }
 }
 
@@ -310,10 +296,7 @@ TEST_F(ResultStoreTest, HostileCellsAreRefusedWithTheirLine) {
   const std::string good = write_cell_result(result_of("a", 0));
   const std::string second = write_cell_result(result_of("a", 1));
   const auto with = [&](const std::string& from, const std::string& to) {
-    std::string text = second;
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return text.replace(at, from.size(), to);
+    return test::with(second, from, to);
   };
   const std::string hostile[] = {
       "",                                                        // an empty line
@@ -395,10 +378,7 @@ TEST_F(ResultStoreTest, ALineThatAPowerCutLeftAsZerosIsDropped) {
 TEST_F(ResultStoreTest, AnOlderStoreIsRefusedWithTheAdviceToRunAgain) {
   fill(1);
   const std::string path = folder_ + "/manifest.json";
-  std::string text = read_text_file(path);
-  const std::string version = "\"version\": 4";
-  text.replace(text.find(version), version.size(), "\"version\": 3");
-  write_text_file(path, text);
+  write_text_file(path, test::with(read_text_file(path), "\"version\": 4", "\"version\": 3"));
   expect_refused(ErrorCode::kFormat,
                  "manifest.json: /version: an older program wrote these results; run the suite "
                  "again");
@@ -409,10 +389,7 @@ TEST_F(ResultStoreTest, HostileManifestsAreRefused) {
   const std::string path = folder_ + "/manifest.json";
   const std::string good = read_text_file(path);
   const auto with = [&](const std::string& from, const std::string& to) {
-    std::string text = good;
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return text.replace(at, from.size(), to);
+    return test::with(good, from, to);
   };
   const std::string hostile[] = {
       "",

@@ -1,5 +1,6 @@
+#include "support/errors.hpp"
+
 #include <emplace/bench/run_comparison.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -78,13 +79,8 @@ const AgentComparison& row_of(const RunComparison& comparison, const std::string
 }
 
 void expect_refused(const StoredRun& a, const StoredRun& b, const std::string& message) {
-  try {
-    compare_runs(a, b, kThreshold);
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(), HasSubstr(message));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kFormat, [&] { compare_runs(a, b, kThreshold); }),
+              HasSubstr(message));
 }
 
 TEST(RunComparison, OfARunWithItselfFindsNothing) {

@@ -1,3 +1,5 @@
+#include "bench/small_suite.hpp"
+
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/suite_costs.hpp>
 
@@ -29,21 +31,9 @@ TEST(SuiteCosts, AddTheDrawsOfUncertainCosts) {
   EXPECT_GT(expected_bytes(cell, size), expected_bytes(cell, kUsual));
 }
 
-// Two cells without a policy on each graph, and two from each of two trainings.
-const Suite kSuite{
-    .name = "small",
-    .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
-               {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
-    .families = {{.name = "cells", .train = {"cifar10:member=0"}, .groups = 10}},
-    .clusters = {"p2-8xlarge-2"},
-    .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 2}},
-    .agents = {{"random"}, {.agent = "placeto:preset=released,rounds=1", .policy = "net"}},
-    .repetitions = 2,
-    .max_evaluations = 22};
-
 TEST(SuiteCosts, KeepAPolicyWithTheCellsThatStartFromIt) {
   int problems = 0;
-  const SuiteCosts costs = costs_of(kSuite, 3, [&](const Problem&) { ++problems; });
+  const SuiteCosts costs = costs_of(small_suite(), 3, [&](const Problem&) { ++problems; });
   ASSERT_EQ(costs.cells.size(), 8U);
   ASSERT_EQ(costs.trainings.size(), 2U);
   EXPECT_GT(costs.trainings_evaluations[0], 0);
@@ -75,9 +65,9 @@ TEST(SuiteCosts, KeepAPolicyWithTheCellsThatStartFromIt) {
 }
 
 TEST(SuiteCosts, HashTheProblemsAsARunDoes) {
-  const SuiteCosts costs = costs_of(kSuite, 3);
+  const SuiteCosts costs = costs_of(small_suite(), 3);
   std::vector<ProblemHash> hashes = ProblemSet(costs.cells).hashes();
-  const std::vector<ProblemHash> trained = hash_trained(kSuite, costs.trainings, hashes);
+  const std::vector<ProblemHash> trained = hash_trained(small_suite(), costs.trainings, hashes);
   hashes.insert(hashes.end(), trained.begin(), trained.end());
   EXPECT_EQ(costs.problems, hashes);
 }

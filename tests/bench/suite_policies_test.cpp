@@ -1,7 +1,9 @@
+#include "bench/small_suite.hpp"
+#include "support/errors.hpp"
+
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_policies.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,25 +24,18 @@ using ::testing::HasSubstr;
 const std::atomic<bool> kNeverStop{false};
 
 // One policy, trained on two networks of ten groups and tested on two others.
-const Suite kSuite{
-    .name = "held-out",
-    .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
-               {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
-    .families = {{.name = "cells",
-                  .train = {"cifar10:member=0", "cifar10:member=1"},
-                  .groups = 10}},
-    .clusters = {"p2-8xlarge-2"},
-    .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 4}},
-    .agents = {{"random"},
-               {.agent = "placeto:preset=released,rounds=1",
-                .name = "zero-shot",
-                .policy = "net",
-                .learns = false},
-               {.agent = "placeto:preset=released,rounds=1",
-                .name = "fine-tuned",
-                .policy = "net"}},
-    .repetitions = 2,
-    .max_evaluations = 33};
+const Suite kSuite = [] {
+  Suite suite = small_suite();
+  suite.families[0].train.emplace_back("cifar10:member=1");
+  suite.policies[0].episodes = 4;
+  SuiteAgent zero_shot = suite.agents[1];
+  zero_shot.name = "zero-shot";
+  zero_shot.learns = false;
+  suite.agents[1].name = "fine-tuned";
+  suite.agents.insert(suite.agents.begin() + 1, zero_shot);
+  suite.max_evaluations = 33;
+  return suite;
+}();
 
 std::map<std::string, std::string> train(int threads) {
   std::map<std::string, std::string> files;
@@ -116,17 +111,13 @@ TEST(SuitePolicies, AreUsedAsTheyAreForOneEpisodeOrLearnedFrom) {
   const auto run = [&](int threads) {
     std::map<std::string, std::string> lines;
     ThreadExecutor(threads).run_cells(
-        cells, problems, policies, kNeverStop, [&](CellResult result) {
+        cells, problems, policies, kNeverStop, [&](const CellResult& result) {
           EXPECT_EQ(result.status, CellStatus::kOk) << result.message;
           // An episode visits ten groups: 11 evaluations with that of its start.
           const std::int64_t budget = result.cell.learns ? 33 : 11;
           EXPECT_EQ(result.evaluations, budget) << result.cell.agent.text();
           EXPECT_EQ(result.evaluations_per_episode, result.cell.agent == "random" ? 0 : 11);
-          result.wall_s = 0;
-          for (Improvement& improvement : result.history) {
-            improvement.seconds = 0;
-          }
-          lines.emplace(result.cell.id(), write_cell_result(result));
+          lines.emplace(result.cell.id(), line_without_times(result));
         });
     return lines;
   };
@@ -161,15 +152,10 @@ TEST(SuitePolicies, AreNotTrainedOnWhatIsTested) {
   Suite suite = kSuite;
   suite.graphs[1].graph = "cifar10:split=train,member=0";
   const ProblemSet tested(cells_of(suite, 7));
-  try {
-    hash_trained(suite, trainings_of(suite, 7), tested.hashes());
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(),
-                HasSubstr("family 'cells': the test graph cifar10:split=train,member=0 is the same "
-                          "problem as the training graph cifar10:member=0"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kFormat,
+                             [&] { hash_trained(suite, trainings_of(suite, 7), tested.hashes()); }),
+              HasSubstr("family 'cells': the test graph cifar10:split=train,member=0 is the same "
+                        "problem as the training graph cifar10:member=0"));
 }
 
 // Four episodes on each of two graphs; the mean begins when both have been played, and ends at the

@@ -1,3 +1,4 @@
+#include "bench/small_suite.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <emplace/bench/suite_run.hpp>
@@ -20,24 +21,13 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Four cells without a policy, and two for each of the two repetitions of a policy.
-const Suite kSuite{
-    .name = "small",
-    .graphs = {{.graph = "cifar10:split=test,member=0", .groups = 10, .family = "cells"},
-               {.graph = "cifar10:split=test,member=1", .groups = 10, .family = "cells"}},
-    .families = {{.name = "cells", .train = {"cifar10:member=0"}, .groups = 10}},
-    .clusters = {"p2-8xlarge-2"},
-    .policies = {{.name = "net", .agent = "placeto:preset=released,rounds=1", .episodes = 2}},
-    .agents = {{"random"}, {.agent = "placeto:preset=released,rounds=1", .policy = "net"}},
-    .repetitions = 2,
-    .max_evaluations = 22};
 constexpr std::uint64_t kSeed = 5;
 
 // Opens a run, trains what it lacks and runs cells until `most` are done; returns their ids.
 std::vector<std::string> run_some(const std::string& folder, bool resume, int threads,
                                   std::size_t most) {
   std::atomic<bool> stop{false};
-  SuiteRun run(kSuite, kSeed);
+  SuiteRun run(small_suite(), kSeed);
   run.open(folder, {"test"}, resume);
   ThreadExecutor executor(threads);
   run.train(run.untrained(), executor, stop, [](const SuiteTraining&) {});
@@ -64,7 +54,7 @@ TEST(SuiteRun, GoesOnWhereItWasStopped) {
   EXPECT_GT(sittings, 1U);
   EXPECT_THAT(run_some(folder.path("at-once"), false, 2, 8), SizeIs(8));
 
-  SuiteRun parts(kSuite, kSeed);
+  SuiteRun parts(small_suite(), kSeed);
   parts.open(in_parts, {"test"}, true);
   EXPECT_THAT(parts.remaining(), IsEmpty());
   EXPECT_THAT(parts.trainings(), IsEmpty()) << "no cell is left that needs a policy";
@@ -82,7 +72,7 @@ TEST(SuiteRun, GoesOnWhereItWasStopped) {
 TEST(SuiteRun, TrainsWhatTheFolderLacks) {
   const TemporaryFolder folder;
   const std::atomic<bool> go{false};
-  SuiteRun run(kSuite, kSeed);
+  SuiteRun run(small_suite(), kSeed);
   EXPECT_THAT(run.cells(), SizeIs(8));
   run.open(folder.path("run"), {"test"}, false);
   EXPECT_THAT(run.remaining(), SizeIs(8));
@@ -101,9 +91,9 @@ TEST(SuiteRun, RefusesAFolderOfResultsUnlessItIsResumed) {
   const TemporaryFolder folder;
   const std::string path = folder.path("run");
   run_some(path, false, 1, 1);
-  SuiteRun again(kSuite, kSeed);
+  SuiteRun again(small_suite(), kSeed);
   EXPECT_THROW(again.open(path, {"test"}, false), Error);
-  SuiteRun other_seed(kSuite, kSeed + 1);
+  SuiteRun other_seed(small_suite(), kSeed + 1);
   EXPECT_THROW(other_seed.open(path, {"test"}, true), Error);
 }
 

@@ -1,7 +1,8 @@
+#include "support/errors.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,18 +39,13 @@ std::vector<std::string> labels_of(const Suite& suite) {
 
 // A suite that is valid, with some of its text replaced.
 std::string suite_with(const std::string& from = "", const std::string& to = "") {
-  std::string text = R"({
+  return test::with(R"({
     "schema": "emplace-suite", "version": 1, "name": "tiny", "summary": "two agents",
     "graphs": ["inception-v3:batch=2"], "clusters": ["p2-8xlarge-2"],
     "agents": ["single-gpu", "random"], "repetitions": 2, "max_evaluations": 5, "groups": 60,
     "grouping": "heavy-edge"
-  })";
-  if (!from.empty()) {
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    text.replace(at, from.size(), to);
-  }
-  return text;
+  })",
+                    from, to);
 }
 
 TEST(Suite, ReadsEveryMember) {
@@ -159,13 +155,7 @@ constexpr const char* kPublished = R"("baselines": ["random"], "published": {
        "step_time_s": "out of memory"}]}, "repetitions": 2)";
 
 std::string suite_with_published(const std::string& from = "", const std::string& to = "") {
-  std::string text = suite_with("\"repetitions\": 2", kPublished);
-  if (!from.empty()) {
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    text.replace(at, from.size(), to);
-  }
-  return text;
+  return test::with(suite_with("\"repetitions\": 2", kPublished), from, to);
 }
 
 TEST(Suite, HoldsPublishedFigures) {
@@ -182,7 +172,7 @@ TEST(Suite, HoldsPublishedFigures) {
 
 // A suite with a family and a policy, with some of its text replaced.
 std::string suite_of_families(const std::string& from = "", const std::string& to = "") {
-  std::string text = R"({
+  return test::with(R"({
     "schema": "emplace-suite", "version": 1, "name": "held-out",
     "families": [{"name": "cells", "groups": 20, "train": ["cifar10:members=2"],
                   "test": ["cifar10:split=test,members=2"]}],
@@ -190,13 +180,8 @@ std::string suite_of_families(const std::string& from = "", const std::string& t
     "policies": [{"name": "net", "agent": "placeto:preset=released,rounds=1", "episodes": 3}],
     "agents": ["random", {"policy": "net", "learns": false, "name": "zero-shot"},
                {"policy": "net", "agent": "placeto:preset=released,rounds=1,entropy-weight=0", "max_evaluations": 9}]
-  })";
-  if (!from.empty()) {
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    text.replace(at, from.size(), to);
-  }
-  return text;
+  })",
+                    from, to);
 }
 
 TEST(Suite, AFamilyHasGraphsToTrainAndOthersToTestOn) {
@@ -255,11 +240,6 @@ TEST(Suite, TakesMembersThatItLacksFromTheSuiteThatItExtends) {
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
 }
 
-TEST(Suite, SurvivesARoundTrip) {
-  const Suite suite = read_suite(suite_with(), "tiny.json");
-  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
-}
-
 // The suite heuristics has the others. Networks that take minutes are in neither.
 TEST(Suite, QuickstartIsInceptionOnTwoAndFourGpusWithAgentsOfAllKinds) {
   EXPECT_THAT(suite_names(), Contains("quickstart"));
@@ -284,13 +264,8 @@ TEST(Suite, QuickstartIsInceptionOnTwoAndFourGpusWithAgentsOfAllKinds) {
 }
 
 TEST(Suite, SuggestsTheNearestShippedName) {
-  try {
-    load_suite("quikstart");
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
-    EXPECT_THAT(error.what(), HasSubstr("did you mean 'quickstart'?"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUnknownName, [&] { load_suite("quikstart"); }),
+              HasSubstr("did you mean 'quickstart'?"));
 }
 
 struct Hostile {
@@ -302,147 +277,131 @@ struct Hostile {
 class HostileSuite : public ::testing::TestWithParam<Hostile> {};
 
 TEST_P(HostileSuite, IsRefusedWithFileAndPlace) {
-  try {
-    read_suite(GetParam().text, "bad.json");
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(), HasSubstr("bad.json"));
-    EXPECT_THAT(error.what(), HasSubstr(GetParam().message));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kFormat, [&] { read_suite(GetParam().text, "bad.json"); }),
+              testing::AllOf(HasSubstr("bad.json"), HasSubstr(GetParam().message)));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Table, HostileSuite,
-    ::testing::Values(
-        Hostile{"TwoAgentsThatAGroupingMakesOne",
-                suite_with(R"("random"])", R"("random", {"agent": "random", "name": "again",
+std::vector<Hostile> hostile_suites() {
+  return {
+      {"TwoAgentsThatAGroupingMakesOne",
+       suite_with(R"("random"])", R"("random", {"agent": "random", "name": "again",
                                              "grouping": "heavy-edge"}])"),
-                "/agents/2: 'random' with 5 evaluations is already in the list"},
-        Hostile{"UnknownClusterOfAGraph",
-                suite_with(R"(["inception-v3:batch=2"])",
-                           R"([{"graph": "nmt", "clusters": ["p2-8xlarge-4"]}])"),
-                "/graphs/0/clusters/0: 'p2-8xlarge-4' is not one of the suite's clusters"},
-        Hostile{"UnknownGroupingOfAnAgent",
-                suite_with(R"("random"])", R"({"agent": "random", "grouping": "heavy-edges"}])"),
-                "did you mean 'heavy-edge'?"},
-        Hostile{"Empty", "", ""}, Hostile{"Truncated", suite_with().substr(0, 80), ""},
-        Hostile{"NotUtf8", suite_with("two agents", "two \xff agents"), ""},
-        Hostile{"Array", "[]", ""},
-        Hostile{"OtherSchema", suite_with("emplace-suite", "emplace-graph"), "/schema"},
-        Hostile{"LaterVersion", suite_with("\"version\": 1", "\"version\": 2"), "/version"},
-        Hostile{"DuplicateMember", suite_with("\"groups\": 60", "\"name\": \"other\""), "name"},
-        Hostile{"UnknownMember", suite_with("repetitions", "repetition"), "repetition"},
-        Hostile{"NameIsAPath", suite_with("\"tiny\"", "\"../tiny\""), "/name"},
-        Hostile{"NoGraphs", suite_with("[\"inception-v3:batch=2\"]", "[]"), "/graphs"},
-        Hostile{"GraphTwice",
-                suite_with("[\"inception-v3:batch=2\"]", "[\"inception-v3\", \"inception-v3\"]"),
-                "/graphs/1"},
-        Hostile{"UnknownGraph", suite_with("inception-v3", "inception-v9"), "'inception-v3'"},
-        Hostile{"UnknownParameter", suite_with("batch=2", "bacth=2"), "/graphs/0"},
-        Hostile{"UnknownCluster", suite_with("p2-8xlarge-2", "p2-8xlarge-3"), "/clusters/0"},
-        Hostile{"UnknownAgent", suite_with("single-gpu", "single-cpu"), "/agents/0"},
-        Hostile{"OtherWildcard", suite_with(R"(["single-gpu", "random"])", "\"random\""),
-                "/agents"},
-        Hostile{"MistypedAgents", suite_with(R"(["single-gpu", "random"])", "7"), "/agents"},
-        Hostile{"NegativeRepetitions", suite_with("\"repetitions\": 2", "\"repetitions\": -2"),
-                "/repetitions"},
-        Hostile{"GiganticBudget", suite_with("evaluations\": 5", "evaluations\": 1e300"),
-                "/max_evaluations"},
-        Hostile{"FractionOfAGroup", suite_with("\"groups\": 60", "\"groups\": 1.5"), "/groups"},
-        Hostile{"UnknownGrouping", suite_with("heavy-edge", "heavy-edges"), "'heavy-edge'"},
-        Hostile{"ANumberOfGroupsForAGroupingThatTakesNone", suite_with("heavy-edge", "colocation"),
-                "/grouping"},
-        Hostile{"GroupsOfAGraphThatIsNoObject",
-                suite_with("[\"inception-v3:batch=2\"]", "[{\"groups\": 3}]"), "/graphs/0"},
-        Hostile{"NegativeGroupsOfAGraph",
-                suite_with("[\"inception-v3:batch=2\"]",
-                           R"([{"graph": "inception-v3", "groups": -3}])"),
-                "/graphs/0/groups"},
-        Hostile{"BudgetOfNothing",
-                suite_with(R"(["single-gpu", "random"])",
-                           R"([{"agent": "random", "max_evaluations": 0}])"),
-                "/agents/0/max_evaluations"},
-        Hostile{"TwoAgentsOfOneName",
-                suite_with(R"(["single-gpu", "random"])",
-                           R"(["random", {"agent": "heft", "name": "random"}])"),
-                "/agents/1"},
-        Hostile{"OneAgentByTwoNames",
-                suite_with(R"(["single-gpu", "random"])",
-                           R"(["random", {"agent": "random", "name": "again"}])"),
-                "/agents/1"},
-        Hostile{"ExtendsAnUnknownSuite",
-                suite_with("\"repetitions\": 2", R"("extends": "paper-table-2")"),
-                "/extends: unknown suite 'paper-table-2'"},
-        Hostile{"ExtendsASuiteThatExtendsAnother",
-                suite_with("\"repetitions\": 2", R"("extends": "paper-table-1-quick")"),
-                "/extends: expected a suite that does not itself extend another"},
-        Hostile{"ExtendsAndHasNoName",
-                suite_with("\"name\": \"tiny\"", R"("extends": "paper-table-1")"), "'name'"},
-        Hostile{"BaselineThatIsNoAgent", suite_with_published("[\"random\"]", "[\"heft\"]"),
-                "/baselines/0"},
-        Hostile{"FigureOfAnotherGraph",
-                suite_with_published(R"("graph": "inception-v3:batch=2")", R"("graph": "nmt")"),
-                "/published/figures/0/graph"},
-        Hostile{"FigureOfAnotherCluster",
-                suite_with_published(R"("cluster": "p2-8xlarge-2")", R"("cluster": "p2")"),
-                "/published/figures/0/cluster"},
-        Hostile{"FigureOfAnotherAgent",
-                suite_with_published(R"("agent": "random")", R"("agent": "heft")"),
-                "/published/figures/0/agent"},
-        Hostile{"FigureTwice",
-                suite_with_published(R"("agent": "single-gpu")", R"("agent": "random")"),
-                "/published/figures/1"},
-        Hostile{"FigureThatIsNoTime", suite_with_published("out of memory", "OOM"),
-                "/published/figures/1/step_time_s"},
-        Hostile{"FiguresOfUnknownWorth", suite_with_published("\"recalled\": true, ", ""),
-                "/published"},
-        Hostile{"NeitherGraphsNorFamilies",
-                suite_with("\"graphs\": [\"inception-v3:batch=2\"], ", ""), "graphs"},
-        Hostile{"AGraphOnBothSides",
-                suite_of_families("cifar10:split=test,members=2", "cifar10:member=1"),
-                "/families/0/test/0: 'cifar10:member=1' is a training graph too"},
-        Hostile{"AGraphToTestOnTwice",
-                suite_of_families("[\"cifar10:split=test,members=2\"]",
-                                  R"(["cifar10:split=test", "cifar10:split=test,member=3"])"),
-                "/families/0/test/1"},
-        Hostile{"NothingToTrainOn", suite_of_families("[\"cifar10:members=2\"]", "[]"),
-                "/families/0/train"},
-        Hostile{"FamilyWithoutAName", suite_of_families("\"name\": \"cells\", ", ""),
-                "/families/0"},
-        Hostile{"PolicyNameIsAPath", suite_of_families("\"net\"", "\"../net\""),
-                "/policies/0/name"},
-        Hostile{"PolicyOfAnAgentThatLearnsNothing",
-                suite_of_families("\"agent\": \"placeto:preset=released,rounds=1\"",
-                                  "\"agent\": \"heft\""),
-                "/policies/0/agent"},
-        Hostile{"PolicyThatIsNotTrained", suite_of_families("\"episodes\": 3", "\"episodes\": 0"),
-                "/policies/0/episodes"},
-        Hostile{"PolicyThatNobodyUses",
-                suite_of_families(R"([{"name": "net")",
-                                  R"([{"name": "idle", "agent": "placeto", "episodes": 1},
+       "/agents/2: 'random' with 5 evaluations is already in the list"},
+      {"UnknownClusterOfAGraph",
+       suite_with(R"(["inception-v3:batch=2"])",
+                  R"([{"graph": "nmt", "clusters": ["p2-8xlarge-4"]}])"),
+       "/graphs/0/clusters/0: 'p2-8xlarge-4' is not one of the suite's clusters"},
+      {"UnknownGroupingOfAnAgent",
+       suite_with(R"("random"])", R"({"agent": "random", "grouping": "heavy-edges"}])"),
+       "did you mean 'heavy-edge'?"},
+      {"Empty", "", ""},
+      {"Truncated", suite_with().substr(0, 80), ""},
+      {"NotUtf8", suite_with("two agents", "two \xff agents"), ""},
+      {"Array", "[]", ""},
+      {"OtherSchema", suite_with("emplace-suite", "emplace-graph"), "/schema"},
+      {"LaterVersion", suite_with("\"version\": 1", "\"version\": 2"), "/version"},
+      {"DuplicateMember", suite_with("\"groups\": 60", "\"name\": \"other\""), "name"},
+      {"UnknownMember", suite_with("repetitions", "repetition"), "repetition"},
+      {"NameIsAPath", suite_with("\"tiny\"", "\"../tiny\""), "/name"},
+      {"NoGraphs", suite_with("[\"inception-v3:batch=2\"]", "[]"), "/graphs"},
+      {"GraphTwice",
+       suite_with("[\"inception-v3:batch=2\"]", "[\"inception-v3\", \"inception-v3\"]"),
+       "/graphs/1"},
+      {"UnknownGraph", suite_with("inception-v3", "inception-v9"), "'inception-v3'"},
+      {"UnknownParameter", suite_with("batch=2", "bacth=2"), "/graphs/0"},
+      {"UnknownCluster", suite_with("p2-8xlarge-2", "p2-8xlarge-3"), "/clusters/0"},
+      {"UnknownAgent", suite_with("single-gpu", "single-cpu"), "/agents/0"},
+      {"OtherWildcard", suite_with(R"(["single-gpu", "random"])", "\"random\""), "/agents"},
+      {"MistypedAgents", suite_with(R"(["single-gpu", "random"])", "7"), "/agents"},
+      {"NegativeRepetitions", suite_with("\"repetitions\": 2", "\"repetitions\": -2"),
+       "/repetitions"},
+      {"GiganticBudget", suite_with("evaluations\": 5", "evaluations\": 1e300"),
+       "/max_evaluations"},
+      {"FractionOfAGroup", suite_with("\"groups\": 60", "\"groups\": 1.5"), "/groups"},
+      {"UnknownGrouping", suite_with("heavy-edge", "heavy-edges"), "'heavy-edge'"},
+      {"ANumberOfGroupsForAGroupingThatTakesNone", suite_with("heavy-edge", "colocation"),
+       "/grouping"},
+      {"GroupsOfAGraphThatIsNoObject",
+       suite_with("[\"inception-v3:batch=2\"]", "[{\"groups\": 3}]"), "/graphs/0"},
+      {"NegativeGroupsOfAGraph",
+       suite_with("[\"inception-v3:batch=2\"]", R"([{"graph": "inception-v3", "groups": -3}])"),
+       "/graphs/0/groups"},
+      {"BudgetOfNothing",
+       suite_with(R"(["single-gpu", "random"])", R"([{"agent": "random", "max_evaluations": 0}])"),
+       "/agents/0/max_evaluations"},
+      {"TwoAgentsOfOneName",
+       suite_with(R"(["single-gpu", "random"])",
+                  R"(["random", {"agent": "heft", "name": "random"}])"),
+       "/agents/1"},
+      {"OneAgentByTwoNames",
+       suite_with(R"(["single-gpu", "random"])",
+                  R"(["random", {"agent": "random", "name": "again"}])"),
+       "/agents/1"},
+      {"ExtendsAnUnknownSuite", suite_with("\"repetitions\": 2", R"("extends": "paper-table-2")"),
+       "/extends: unknown suite 'paper-table-2'"},
+      {"ExtendsASuiteThatExtendsAnother",
+       suite_with("\"repetitions\": 2", R"("extends": "paper-table-1-quick")"),
+       "/extends: expected a suite that does not itself extend another"},
+      {"ExtendsAndHasNoName", suite_with("\"name\": \"tiny\"", R"("extends": "paper-table-1")"),
+       "'name'"},
+      {"BaselineThatIsNoAgent", suite_with_published("[\"random\"]", "[\"heft\"]"), "/baselines/0"},
+      {"FigureOfAnotherGraph",
+       suite_with_published(R"("graph": "inception-v3:batch=2")", R"("graph": "nmt")"),
+       "/published/figures/0/graph"},
+      {"FigureOfAnotherCluster",
+       suite_with_published(R"("cluster": "p2-8xlarge-2")", R"("cluster": "p2")"),
+       "/published/figures/0/cluster"},
+      {"FigureOfAnotherAgent", suite_with_published(R"("agent": "random")", R"("agent": "heft")"),
+       "/published/figures/0/agent"},
+      {"FigureTwice", suite_with_published(R"("agent": "single-gpu")", R"("agent": "random")"),
+       "/published/figures/1"},
+      {"FigureThatIsNoTime", suite_with_published("out of memory", "OOM"),
+       "/published/figures/1/step_time_s"},
+      {"FiguresOfUnknownWorth", suite_with_published("\"recalled\": true, ", ""), "/published"},
+      {"NeitherGraphsNorFamilies", suite_with("\"graphs\": [\"inception-v3:batch=2\"], ", ""),
+       "graphs"},
+      {"AGraphOnBothSides", suite_of_families("cifar10:split=test,members=2", "cifar10:member=1"),
+       "/families/0/test/0: 'cifar10:member=1' is a training graph too"},
+      {"AGraphToTestOnTwice",
+       suite_of_families("[\"cifar10:split=test,members=2\"]",
+                         R"(["cifar10:split=test", "cifar10:split=test,member=3"])"),
+       "/families/0/test/1"},
+      {"NothingToTrainOn", suite_of_families("[\"cifar10:members=2\"]", "[]"), "/families/0/train"},
+      {"FamilyWithoutAName", suite_of_families("\"name\": \"cells\", ", ""), "/families/0"},
+      {"PolicyNameIsAPath", suite_of_families("\"net\"", "\"../net\""), "/policies/0/name"},
+      {"PolicyOfAnAgentThatLearnsNothing",
+       suite_of_families("\"agent\": \"placeto:preset=released,rounds=1\"", "\"agent\": \"heft\""),
+       "/policies/0/agent"},
+      {"PolicyThatIsNotTrained", suite_of_families("\"episodes\": 3", "\"episodes\": 0"),
+       "/policies/0/episodes"},
+      {"PolicyThatNobodyUses",
+       suite_of_families(R"([{"name": "net")",
+                         R"([{"name": "idle", "agent": "placeto", "episodes": 1},
                                       {"name": "net")"),
-                "/policies/0: no agent uses 'idle'"},
-        Hostile{"PolicyTrainedTwice",
-                suite_of_families(R"([{"name": "net")",
-                                  R"([{"name": "same", "agent": "placeto:preset=released,rounds=1",
+       "/policies/0: no agent uses 'idle'"},
+      {"PolicyTrainedTwice",
+       suite_of_families(R"([{"name": "net")",
+                         R"([{"name": "same", "agent": "placeto:preset=released,rounds=1",
                                        "episodes": 3}, {"name": "net")"),
-                "/policies/1: it is trained exactly like policy 'same'"},
-        Hostile{"UnknownPolicy",
-                suite_of_families(R"({"policy": "net", "learns")", R"({"policy": "nut", "learns")"),
-                "/agents/1/policy"},
-        Hostile{"PolicyOfAnotherAgent",
-                suite_of_families("\"placeto:preset=released,rounds=1,entropy-weight=0\"",
-                                  "\"random\""),
-                "/agents/2/agent"},
-        Hostile{"PolicyForGraphsWithoutAFamily",
-                suite_of_families("\"clusters\"", "\"graphs\": [\"nmt\"], \"clusters\""),
-                "/agents/1/policy"},
-        Hostile{"NothingToUseAsItIs",
-                suite_of_families("\"random\"", R"({"agent": "random", "learns": false})"),
-                "/agents/0/learns"},
-        Hostile{"NotANumber", suite_with("\"groups\": 60", "\"groups\": NaN"), ""}),
-    [](const auto& hostile) { return std::string(hostile.param.name); });
+       "/policies/1: it is trained exactly like policy 'same'"},
+      {"UnknownPolicy",
+       suite_of_families(R"({"policy": "net", "learns")", R"({"policy": "nut", "learns")"),
+       "/agents/1/policy"},
+      {"PolicyOfAnotherAgent",
+       suite_of_families("\"placeto:preset=released,rounds=1,entropy-weight=0\"", "\"random\""),
+       "/agents/2/agent"},
+      {"PolicyForGraphsWithoutAFamily",
+       suite_of_families("\"clusters\"", "\"graphs\": [\"nmt\"], \"clusters\""),
+       "/agents/1/policy"},
+      {"NothingToUseAsItIs",
+       suite_of_families("\"random\"", R"({"agent": "random", "learns": false})"),
+       "/agents/0/learns"},
+      {"NotANumber", suite_with("\"groups\": 60", "\"groups\": NaN"), ""},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, HostileSuite, ::testing::ValuesIn(hostile_suites()),
+                         [](const auto& hostile) { return std::string(hostile.param.name); });
 
 }  // namespace
 }  // namespace emplace::bench::suite_test

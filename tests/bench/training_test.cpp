@@ -1,7 +1,7 @@
+#include "support/errors.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <emplace/bench/training.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
@@ -38,6 +38,23 @@ struct Left {
   std::string checkpoint;
 };
 
+// The policy and the checkpoint are too long to be shown.
+void expect_same(const Left& left, const Left& expected) {
+  EXPECT_EQ(left.curve, expected.curve);
+  EXPECT_TRUE(left.policy == expected.policy);
+  EXPECT_TRUE(left.checkpoint == expected.checkpoint);
+}
+
+// Stops after `updates` on as many threads as given, and goes on to the end on two.
+Left resumed_after(int updates, const TrainingPlan& plan, int threads = 1) {
+  Training first(plan);
+  EXPECT_EQ(first.run(threads, [&] { return --updates > 0; }), TrainingEnd::kStopped);
+  Training second(plan);
+  second.resume(first.checkpoint(), "checkpoint");
+  EXPECT_EQ(second.run(2, go_on), TrainingEnd::kEpisodes);
+  return Left(second);
+}
+
 Left whole() {
   Training training(kPlan);
   EXPECT_EQ(training.run(1, go_on), TrainingEnd::kEpisodes);
@@ -73,16 +90,7 @@ TEST_P(TrainingInParallel, LeavesTheSameBitsOnMoreThreadsAndAfterAStop) {
   }
   Training alone(plan);
   alone.run(1, go_on);
-  const Left expected(alone);
-  Training training(plan);
-  EXPECT_EQ(training.run(2, [] { return false; }), TrainingEnd::kStopped);
-  Training resumed(plan);
-  resumed.resume(training.checkpoint(), "checkpoint");
-  EXPECT_EQ(resumed.run(2, go_on), TrainingEnd::kEpisodes);
-  const Left left(resumed);
-  EXPECT_TRUE(left.policy == expected.policy);
-  EXPECT_EQ(left.curve, expected.curve);
-  EXPECT_TRUE(left.checkpoint == expected.checkpoint);
+  expect_same(resumed_after(1, plan, 2), Left(alone));
 }
 
 INSTANTIATE_TEST_SUITE_P(Agents, TrainingInParallel,
@@ -92,26 +100,11 @@ INSTANTIATE_TEST_SUITE_P(Agents, TrainingInParallel,
                                            "rnn-hdp:groups=6,hidden=4,problems=2",
                                            "rnn-colocrl:hidden=4,placements=1,problems=3"));
 
-TEST(Training, GivesTheSameBitsOnAnyNumberOfThreads) {
-  Training training(kPlan);
-  training.run(2, go_on);
-  EXPECT_EQ(training.policy_file(), whole().policy);
-}
-
 TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
   const Left expected = whole();
   for (const int cut : {1, 5, 11}) {
     SCOPED_TRACE(cut);
-    Training first(kPlan);
-    int updates = 0;
-    EXPECT_EQ(first.run(1, [&] { return ++updates < cut; }), TrainingEnd::kStopped);
-    Training second(kPlan);
-    second.resume(first.checkpoint(), "checkpoint");
-    EXPECT_EQ(second.run(2, go_on), TrainingEnd::kEpisodes);
-    const Left left(second);
-    EXPECT_EQ(left.curve, expected.curve);
-    EXPECT_TRUE(left.policy == expected.policy);  // too long to be shown
-    EXPECT_TRUE(left.checkpoint == expected.checkpoint);
+    expect_same(resumed_after(cut, kPlan), expected);
   }
 }
 
@@ -127,17 +120,8 @@ TEST(Training, GoesOnAtACoarserLevelAndPlacesThere) {
     EXPECT_GT(session->problem().num_groups(), 5);
     EXPECT_EQ(session->evaluations(), 12 * (5 + 1));
   }
-  Training first(plan);
-  int updates = 0;
-  EXPECT_EQ(first.run(1, [&] { return ++updates < 5; }), TrainingEnd::kStopped);
-  Training second(plan);
-  second.resume(first.checkpoint(), "checkpoint");
-  EXPECT_EQ(second.run(2, go_on), TrainingEnd::kEpisodes);
   const Left expected(whole_training);
-  const Left left(second);
-  EXPECT_EQ(left.curve, expected.curve);
-  EXPECT_TRUE(left.policy == expected.policy);
-  EXPECT_TRUE(left.checkpoint == expected.checkpoint);
+  expect_same(resumed_after(5, plan), expected);
 
   const PolicyFile file = read_policy_file(expected.policy, "policy.json");
   EXPECT_FALSE(file.origin.plan.groups_are_given());
@@ -172,14 +156,11 @@ TEST(Training, EndsWhereNothingBetterComesForLong) {
 }
 
 std::string resume_mistake(const TrainingPlan& plan, const std::string& checkpoint) {
-  try {
+  return test::error_of([&] {
     Training training(plan);
     training.resume(checkpoint, "p.checkpoint");
     training.run(1, [] { return false; });  // here the agent reads its state
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  });
 }
 
 TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
@@ -188,30 +169,25 @@ TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
   const std::string checkpoint = training.checkpoint();
   EXPECT_EQ(resume_mistake(kPlan, checkpoint), "none");
 
-  TrainingPlan other = kPlan;
-  other.episodes = 13;
-  EXPECT_EQ(resume_mistake(other, checkpoint),
+  const auto mistake_of = [&](void (*change)(TrainingPlan&)) {
+    TrainingPlan other = kPlan;
+    change(other);
+    return resume_mistake(other, checkpoint);
+  };
+  EXPECT_EQ(mistake_of([](TrainingPlan& other) { other.episodes = 13; }),
             "p.checkpoint: cannot resume: it was started with --episodes 12, not 13");
-  other = kPlan;
-  other.root_seed = 4;
-  EXPECT_EQ(resume_mistake(other, checkpoint),
+  EXPECT_EQ(mistake_of([](TrainingPlan& other) { other.root_seed = 4; }),
             "p.checkpoint: cannot resume: it was started with --seed 3, not 4");
-  other = kPlan;
-  other.agent = "placeto";
-  EXPECT_EQ(resume_mistake(other, checkpoint),
+  EXPECT_EQ(mistake_of([](TrainingPlan& other) { other.agent = "placeto"; }),
             "p.checkpoint: cannot resume: it trains "
             "placeto:preset=released,rounds=1,workers=2,greedy-first=false,start=best, not "
             "placeto");
-  other = kPlan;
-  other.graphs.pop_back();
-  EXPECT_EQ(resume_mistake(other, checkpoint),
+  EXPECT_EQ(mistake_of([](TrainingPlan& other) { other.graphs.pop_back(); }),
             "p.checkpoint: cannot resume: it was started with other graphs");
-  other = kPlan;
-  other.groups = 9;
-  EXPECT_THAT(resume_mistake(other, checkpoint), testing::HasSubstr("--groups 8, not 9"));
-  other = kPlan;
-  other.patience = 2;
-  EXPECT_THAT(resume_mistake(other, checkpoint), testing::HasSubstr("--patience 0, not 2"));
+  EXPECT_THAT(mistake_of([](TrainingPlan& other) { other.groups = 9; }),
+              testing::HasSubstr("--groups 8, not 9"));
+  EXPECT_THAT(mistake_of([](TrainingPlan& other) { other.patience = 2; }),
+              testing::HasSubstr("--patience 0, not 2"));
 }
 
 TEST(Training, TellsWhatIsWrongInACheckpoint) {
@@ -222,10 +198,7 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   no_checksum.replace(no_checksum.rfind(",\"crc32\""), std::string::npos, "}\n");
   EXPECT_EQ(resume_mistake(kPlan, no_checksum), "none");
   const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string text = no_checksum;
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return resume_mistake(kPlan, text.replace(at, from.size(), to));
+    return resume_mistake(kPlan, test::with(no_checksum, from, to));
   };
   EXPECT_THAT(resume_mistake(kPlan, checkpoint.substr(0, 2000)),
               testing::StartsWith("p.checkpoint: "));
@@ -325,14 +298,9 @@ TEST(Training, RefusesProblemsOfDifferentNumbersOfDevices) {
   TrainingPlan plan = kPlan;
   plan.clusters = {"p2-8xlarge-2", "p2-8xlarge-4"};
   Training training(plan);
-  try {
-    training.run(1, go_on);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), testing::HasSubstr("for 2 devices"));
-    EXPECT_THAT(error.what(), testing::HasSubstr("p2-8xlarge-4"));
-  }
+  EXPECT_THAT(
+      test::error_of(ErrorCode::kUnsupported, [&] { training.run(1, go_on); }),
+      testing::AllOf(testing::HasSubstr("for 2 devices"), testing::HasSubstr("p2-8xlarge-4")));
 }
 
 TEST(Training, RefusesAGraphThatComesTwice) {

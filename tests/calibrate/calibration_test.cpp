@@ -1,5 +1,6 @@
+#include "support/errors.hpp"
+
 #include <emplace/calibrate/calibration.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <calibrate/hashing_device.hpp>
 #include <gmock/gmock.h>
@@ -16,8 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-const Progress kSilent = [](const ProgressNote&) {};
 
 std::vector<OpSite> four_sites() {
   std::vector<OpSite> sites;
@@ -64,13 +63,9 @@ TEST(Calibration, KeepsTheOpsOfOneDeviceWhenItIsStoppedBeforeTheNext) {
 
 TEST(Calibration, KeepsNothingWithoutAnOp) {
   GpuAndCpu machine;
-  try {
-    machine.calibrate_until("gpu:0: op 1 of 4");
-    FAIL() << "there is no op";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), HasSubstr("before any op was measured: there is nothing to keep"));
-  }
+  EXPECT_THAT(
+      test::error_of(ErrorCode::kUnsupported, [&] { machine.calibrate_until("gpu:0: op 1 of 4"); }),
+      HasSubstr("before any op was measured: there is nothing to keep"));
 }
 
 // The copies behind ops are of 64 MiB, far more than there is.
@@ -91,12 +86,9 @@ TEST(Calibration, TellsThatNoCopyConnectsDevicesBeforeItMeasuresOps) {
   machine.options.sampling.max_copy_bytes = 4;  // one size makes no line
   std::vector<std::string> told;
   const Progress progress = [&](const ProgressNote& note) { told.push_back(note.what); };
-  try {
-    calibrate(machine.devices, four_sites(), machine.options, progress);
-    FAIL() << "there is no link";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no copy from gpu:0 to cpu:0 was measured"));
-  }
+  EXPECT_THAT(
+      test::error_of([&] { calibrate(machine.devices, four_sites(), machine.options, progress); }),
+      HasSubstr("no copy from gpu:0 to cpu:0 was measured"));
   EXPECT_THAT(told.back(), HasSubstr("copy "));
 }
 

@@ -100,10 +100,12 @@ TEST(CopyFit, NoiseAndOddCopiesMoveItLittle) {
 }
 
 // Up to 64 KiB through a buffer at 1 us and 2 GB/s, beyond at 20 us and 25 GB/s.
+double two_paths_us(std::int64_t bytes) {
+  return bytes <= 1 << 16 ? line_us(bytes, 1, 2000) : line_us(bytes, 20, 25000);
+}
+
 TEST(CopyFit, SmallCopiesOnAnotherPathHaveALineOfTheirOwn) {
-  const CopyFit fit = fit_copies(copies_of("cpu:0", "gpu:0", [](std::int64_t bytes) {
-    return bytes <= 1 << 16 ? line_us(bytes, 1, 2000) : line_us(bytes, 20, 25000);
-  }));
+  const CopyFit fit = fit_copies(copies_of("cpu:0", "gpu:0", two_paths_us));
   ASSERT_THAT(fit.costs[0].pieces, SizeIs(2));
   const auto& [small, large] = std::pair(fit.costs[0].pieces[0], fit.costs[0].pieces[1]);
   EXPECT_EQ(small.from_bytes, 0);
@@ -116,9 +118,7 @@ TEST(CopyFit, SmallCopiesOnAnotherPathHaveALineOfTheirOwn) {
 
 // A cluster's link has the one line, so that the errors of two would flatter it.
 TEST(CopyFit, TellsTheErrorsOfTheLineThatALinkHas) {
-  const std::vector<CopySample> samples = copies_of("cpu:0", "gpu:0", [](std::int64_t bytes) {
-    return bytes <= 1 << 16 ? line_us(bytes, 1, 2000) : line_us(bytes, 20, 25000);
-  });
+  const std::vector<CopySample> samples = copies_of("cpu:0", "gpu:0", two_paths_us);
   const CopyCost cost = fit_copies(samples).costs.at(0);
   ASSERT_THAT(cost.pieces, SizeIs(2));
   double sum = 0;
@@ -158,37 +158,38 @@ TEST(CopyFit, LeavesOutWhatWasMeasuredAtOneSizeOnly) {
   EXPECT_THAT(fit_copies(samples).costs, SizeIs(0));
 }
 
-TEST(CopyFit, CopiesThatTakeAsLongTogetherAsAloneShareNothing) {
+// Of copies between all three devices, and two pairs at the same time.
+CopyPair pair_of(const std::string& from_1, const std::string& to_1, const std::string& from_2,
+                 const std::string& to_2, double factor) {
   std::vector<CopySample> samples = all_pairs_of_three();
-  append_pair(samples, "gpu:0", "gpu:1", "gpu:1", "gpu:0", 1.02);
+  append_pair(samples, from_1, to_1, from_2, to_2, factor);
   const CopyFit fit = fit_copies(samples);
-  ASSERT_THAT(fit.pairs, SizeIs(1));
-  EXPECT_TRUE(fit.pairs[0].reverse);
-  EXPECT_FALSE(fit.pairs[0].shared);
-  EXPECT_NEAR(fit.pairs[0].delay, 0.02, 1e-6);
-  EXPECT_THAT(fit.pairs[0].why, HasSubstr("do not disturb each other"));
+  EXPECT_THAT(fit.pairs, SizeIs(1));
+  return fit.pairs.at(0);
+}
+
+TEST(CopyFit, CopiesThatTakeAsLongTogetherAsAloneShareNothing) {
+  const auto pair = pair_of("gpu:0", "gpu:1", "gpu:1", "gpu:0", 1.02);
+  EXPECT_TRUE(pair.reverse);
+  EXPECT_FALSE(pair.shared);
+  EXPECT_NEAR(pair.delay, 0.02, 1e-6);
+  EXPECT_THAT(pair.why, HasSubstr("do not disturb each other"));
 }
 
 TEST(CopyFit, ThereAndBackInTwiceTheTimeIsHalfDuplex) {
-  std::vector<CopySample> samples = all_pairs_of_three();
-  append_pair(samples, "gpu:0", "gpu:1", "gpu:1", "gpu:0", 1.95);
-  const CopyFit fit = fit_copies(samples);
-  ASSERT_THAT(fit.pairs, SizeIs(1));
-  EXPECT_TRUE(fit.pairs[0].reverse);
-  EXPECT_TRUE(fit.pairs[0].shared);
-  EXPECT_NEAR(fit.pairs[0].delay, 0.95, 1e-6);
-  EXPECT_THAT(fit.pairs[0].why, HasSubstr("half duplex"));
+  const auto pair = pair_of("gpu:0", "gpu:1", "gpu:1", "gpu:0", 1.95);
+  EXPECT_TRUE(pair.reverse);
+  EXPECT_TRUE(pair.shared);
+  EXPECT_NEAR(pair.delay, 0.95, 1e-6);
+  EXPECT_THAT(pair.why, HasSubstr("half duplex"));
 }
 
 // 64 MiB twice in 1.9 times what one takes.
 TEST(CopyFit, CopiesToTwoDevicesThatHinderEachOtherShareALink) {
-  std::vector<CopySample> samples = all_pairs_of_three();
-  append_pair(samples, "cpu:0", "gpu:0", "cpu:0", "gpu:1", 1.9);
-  const CopyFit fit = fit_copies(samples);
-  ASSERT_THAT(fit.pairs, SizeIs(1));
-  EXPECT_FALSE(fit.pairs[0].reverse);
-  EXPECT_TRUE(fit.pairs[0].shared);
-  EXPECT_NEAR(fit.pairs[0].bytes_per_us, 2.0 * (1 << 26) / (1.9 * line_us(1 << 26)), 1);
+  const auto pair = pair_of("cpu:0", "gpu:0", "cpu:0", "gpu:1", 1.9);
+  EXPECT_FALSE(pair.reverse);
+  EXPECT_TRUE(pair.shared);
+  EXPECT_NEAR(pair.bytes_per_us, 2.0 * (1 << 26) / (1.9 * line_us(1 << 26)), 1);
 }
 
 // Small copies wait for each other in the launch, which says nothing of the link.
@@ -231,13 +232,16 @@ std::vector<MeasuredDevice> three_devices() {
           {.name = "cpu:0", .profile = profile_called("cpu"), .placeable = false}};
 }
 
+Cluster cluster_of(const std::vector<CopySample>& samples) {
+  return fit_cluster("lab", "a machine", kMeasured, three_devices(), fit_copies(samples));
+}
+
 TEST(ClusterFit, GivesEachCopyALinkAndWhatSharesOneMore) {
   std::vector<CopySample> samples = all_pairs_of_three();
   append_pair(samples, "cpu:0", "gpu:0", "cpu:0", "gpu:1", 2);
   append_pair(samples, "gpu:0", "cpu:0", "gpu:1", "cpu:0", 1);
   append_pair(samples, "gpu:0", "gpu:1", "gpu:1", "gpu:0", 1);
-  const Cluster cluster =
-      fit_cluster("lab", "a machine", kMeasured, three_devices(), fit_copies(samples));
+  const Cluster cluster = cluster_of(samples);
   EXPECT_THAT(cluster.profiles, SizeIs(2));
   const Topology& topology = cluster.topology;
   // Six copies, and one link that two of them share.
@@ -262,8 +266,7 @@ TEST(ClusterFit, ThreeCopiesThatAllShareHaveOneLinkInCommon) {
   append_pair(samples, "cpu:0", "gpu:0", "cpu:0", "gpu:1", 2);
   append_pair(samples, "cpu:0", "gpu:0", "gpu:0", "cpu:0", 2);
   append_pair(samples, "cpu:0", "gpu:1", "gpu:0", "cpu:0", 2);
-  const Cluster cluster =
-      fit_cluster("lab", "a machine", kMeasured, three_devices(), fit_copies(samples));
+  const Cluster cluster = cluster_of(samples);
   EXPECT_THAT(cluster.topology.links(), SizeIs(7));
   EXPECT_EQ(cluster.topology.route(2, 0)[1], 6);
   EXPECT_EQ(cluster.topology.route(2, 1)[1], 6);
@@ -276,8 +279,7 @@ TEST(ClusterFit, CopiesThatWereNotSeenToShareHaveNoLinkInCommon) {
   append_pair(samples, "cpu:0", "gpu:0", "cpu:0", "gpu:1", 2);
   append_pair(samples, "cpu:0", "gpu:0", "gpu:0", "cpu:0", 2);
   append_pair(samples, "cpu:0", "gpu:1", "gpu:0", "cpu:0", 1);
-  const Cluster cluster =
-      fit_cluster("lab", "a machine", kMeasured, three_devices(), fit_copies(samples));
+  const Cluster cluster = cluster_of(samples);
   EXPECT_THAT(cluster.topology.links(), SizeIs(8));
   EXPECT_THAT(cluster.topology.route(2, 0), SizeIs(3));
   EXPECT_THAT(cluster.topology.route(2, 1), SizeIs(2));
@@ -290,8 +292,7 @@ TEST(ClusterFit, CopyThatWasNotMeasuredGoesByWayOfAThirdDevice) {
     append(samples, copies_of(gpu, "cpu:0", plain_us, HostMemory::kPinned));
     append(samples, copies_of("cpu:0", gpu, plain_us, HostMemory::kPinned));
   }
-  const Cluster cluster =
-      fit_cluster("lab", "a machine", kMeasured, three_devices(), fit_copies(samples));
+  const Cluster cluster = cluster_of(samples);
   EXPECT_NEAR(cluster.topology.latency_us(0, 1), 2 * kAlphaUs, 1e-6);
   EXPECT_THAT(cluster.provenance.notes,
               HasSubstr("No copy from gpu:0 to gpu:1 was measured: it goes through cpu:0."));

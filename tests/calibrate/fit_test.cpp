@@ -82,6 +82,10 @@ std::vector<OpSample> draw(const std::string& kind, const Roofline& truth, const
   return samples;
 }
 
+DeviceProfile fit(const std::vector<OpSample>& samples) {
+  return fit_device_profile(kFacts, samples, kHeader);
+}
+
 const Roofline& roofline(const DeviceProfile& profile, OpClass op_class) {
   const auto& found = profile.rooflines[static_cast<std::size_t>(op_class)];
   EXPECT_TRUE(found.has_value()) << to_string(op_class);
@@ -101,33 +105,30 @@ void expect_near(const Roofline& fitted, const Roofline& truth, double part) {
 constexpr Roofline kTruth = {.fixed_us = 4, .compute_efficiency = 0.6, .memory_efficiency = 0.8};
 
 TEST(Fit, FindsTheRooflineOfSamplesWithoutNoise) {
-  const DeviceProfile profile = fit_device_profile(kFacts, draw("conv2d", kTruth, {}), kHeader);
+  const DeviceProfile profile = fit(draw("conv2d", kTruth, {}));
   expect_near(roofline(profile, OpClass::kConvolution), kTruth, 1e-3);
   EXPECT_LT(roofline(profile, OpClass::kConvolution).spread, 1e-3);
 }
 
 TEST(Fit, FindsTheRooflineThroughNoise) {
-  const DeviceProfile profile =
-      fit_device_profile(kFacts, draw("conv2d", kTruth, {.count = 200, .noise = 0.05}), kHeader);
+  const DeviceProfile profile = fit(draw("conv2d", kTruth, {.count = 200, .noise = 0.05}));
   expect_near(roofline(profile, OpClass::kConvolution), kTruth, 0.05);
 }
 
 TEST(Fit, IsNotMovedFarByOddSamples) {
-  const DeviceProfile profile = fit_device_profile(
-      kFacts, draw("conv2d", kTruth, {.count = 200, .noise = 0.03, .odd_every = 10}), kHeader);
+  const DeviceProfile profile =
+      fit(draw("conv2d", kTruth, {.count = 200, .noise = 0.03, .odd_every = 10}));
   expect_near(roofline(profile, OpClass::kConvolution), kTruth, 0.05);
 }
 
 TEST(Fit, SpreadIsThatOfTheNoise) {
-  const DeviceProfile profile =
-      fit_device_profile(kFacts, draw("conv2d", kTruth, {.count = 400, .noise = 0.08}), kHeader);
+  const DeviceProfile profile = fit(draw("conv2d", kTruth, {.count = 400, .noise = 0.08}));
   EXPECT_NEAR(roofline(profile, OpClass::kConvolution).spread, 0.08, 0.015);
 }
 
 // The mean absolute value of a normal error is sqrt(2 / pi) of its standard deviation.
 TEST(Fit, LeaveOneOutErrorIsThatOfTheNoise) {
-  const DeviceProfile profile =
-      fit_device_profile(kFacts, draw("conv2d", kTruth, {.count = 400, .noise = 0.08}), kHeader);
+  const DeviceProfile profile = fit(draw("conv2d", kTruth, {.count = 400, .noise = 0.08}));
   const PredictionError& error = calibration(profile, OpClass::kConvolution).roofline;
   EXPECT_EQ(error.predicted, 400);
   EXPECT_NEAR(error.mean, 0.08 * 0.7979, 0.01);
@@ -139,7 +140,7 @@ TEST(Fit, LeaveOneOutErrorIsThatOfTheNoise) {
 TEST(Fit, ClassThatOnlyMemoryBoundsGetsTheComputeRateItHasShown) {
   const Draw how = {.least_intensity = 1, .most_intensity = 10};
   const std::vector<OpSample> samples = draw("relu", kTruth, how);
-  const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
+  const DeviceProfile profile = fit(samples);
   const Roofline& fitted = roofline(profile, OpClass::kElementwise);
   EXPECT_NEAR(fitted.fixed_us, 4, 0.01);
   EXPECT_NEAR(fitted.memory_efficiency, 0.8, 1e-3);
@@ -153,7 +154,7 @@ TEST(Fit, ClassThatOnlyMemoryBoundsGetsTheComputeRateItHasShown) {
 
 TEST(Fit, ClassThatOnlyComputeBoundsGetsTheBandwidthItHasShown) {
   const Draw how = {.least_intensity = 1000, .most_intensity = 10000};
-  const DeviceProfile profile = fit_device_profile(kFacts, draw("matmul", kTruth, how), kHeader);
+  const DeviceProfile profile = fit(draw("matmul", kTruth, how));
   const Roofline& fitted = roofline(profile, OpClass::kMatmul);
   EXPECT_NEAR(fitted.fixed_us, 4, 0.01);
   EXPECT_NEAR(fitted.compute_efficiency, 0.6, 1e-3);
@@ -168,7 +169,7 @@ TEST(Fit, OpsThatComputeNothingNeedNoComputeRate) {
     samples.push_back(
         sample_of("concat", {2, bytes}, 0, bytes, 3 + static_cast<double>(bytes) / 5e5));
   }
-  const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
+  const DeviceProfile profile = fit(samples);
   EXPECT_NEAR(roofline(profile, OpClass::kDataMovement).fixed_us, 3, 1e-3);
   EXPECT_NEAR(roofline(profile, OpClass::kDataMovement).memory_efficiency, 0.5, 1e-4);
 }
@@ -178,7 +179,7 @@ TEST(Fit, ClassesDoNotMix) {
   std::vector<OpSample> samples = draw("conv2d", kTruth, {});
   const std::vector<OpSample> others = draw("matmul", slow, {});
   samples.insert(samples.end(), others.begin(), others.end());
-  const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
+  const DeviceProfile profile = fit(samples);
   expect_near(roofline(profile, OpClass::kConvolution), kTruth, 1e-3);
   expect_near(roofline(profile, OpClass::kMatmul), slow, 1e-3);
   EXPECT_EQ(profile.calibration->all.measurements, 120);
@@ -189,7 +190,7 @@ TEST(Fit, ClassOfFewShapesGetsTheFallbackAndSaysSo) {
   std::vector<OpSample> samples = draw("conv2d", kTruth, {});
   const std::vector<OpSample> few = draw("max_pool", kTruth, {.count = 4});
   samples.insert(samples.end(), few.begin(), few.end());
-  const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
+  const DeviceProfile profile = fit(samples);
   EXPECT_FALSE(profile.rooflines[static_cast<std::size_t>(OpClass::kPooling)].has_value());
   EXPECT_EQ(calibration(profile, OpClass::kPooling).measurements, 4);
   EXPECT_EQ(calibration(profile, OpClass::kPooling).roofline.predicted, 0);
@@ -198,27 +199,26 @@ TEST(Fit, ClassOfFewShapesGetsTheFallbackAndSaysSo) {
 }
 
 TEST(Fit, OfNoSamplesIsAGuess) {
-  const DeviceProfile profile = fit_device_profile(kFacts, {}, kHeader);
+  const DeviceProfile profile = fit({});
   EXPECT_EQ(profile.fallback.spread, kMaxCostSpread);
   EXPECT_THAT(profile.provenance.notes, HasSubstr("the fallback is a guess"));
 }
 
-// 2e9 FLOPs in 10 us are twice the peak of 1e8.
 // As of plain loops on a slow machine; a profile may have a second at most.
 TEST(Fit, FixedTimeIsOneThatAProfileMayHave) {
   const Roofline truth = {.fixed_us = 3e6, .compute_efficiency = 0.5, .memory_efficiency = 0.5};
-  const DeviceProfile profile = fit_device_profile(kFacts, draw("conv2d", truth, {}), kHeader);
+  const DeviceProfile profile = fit(draw("conv2d", truth, {}));
   EXPECT_EQ(roofline(profile, OpClass::kConvolution).fixed_us, 1e6);
   EXPECT_EQ(read_device_profile(write_device_profile_json(profile), "fit"), profile);
 }
 
+// 2e9 FLOPs in 10 us are twice the peak of 1e8.
 TEST(Fit, PeakIsNoLessThanWhatASampleDid) {
   std::vector<OpSample> samples = draw("conv2d", kTruth, {});
-  EXPECT_THAT(fit_device_profile(kFacts, samples, kHeader).provenance.notes,
-              Not(HasSubstr("raised")));
+  EXPECT_THAT(fit(samples).provenance.notes, Not(HasSubstr("raised")));
   samples.push_back(sample_of("conv2d", {3, 224, 224}, 2'000'000'000, 1000, 10));
   samples.push_back(sample_of("relu", {7}, 1000, 12'000'000, 10));
-  const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
+  const DeviceProfile profile = fit(samples);
   EXPECT_DOUBLE_EQ(profile.peak_flops_per_us, 2e8);
   EXPECT_DOUBLE_EQ(profile.memory_bytes_per_us, 1.2e6);
   EXPECT_THAT(profile.provenance.notes, HasSubstr("conv2d [3, 224, 224] float32"));
@@ -243,7 +243,7 @@ TEST(Fit, EachArithmeticHasItsPeak) {
 
 TEST(Fit, CostsOfMeasuredOpsAreWhatWasMeasured) {
   const std::vector<OpSample> samples = draw("conv2d", kTruth, {.noise = 0.2});
-  const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
+  const DeviceProfile profile = fit(samples);
   for (const OpSample& sample : samples) {
     const Cost cost = op_cost(profile, sample.site.op);
     EXPECT_EQ(cost.source, CostSource::kMeasured);
@@ -259,7 +259,7 @@ TEST(Fit, InterpolationPredictsShapesLeftOut) {
     const double us = truth_us(kTruth, static_cast<double>(n), 8 * static_cast<double>(n));
     samples.push_back(sample_of("relu", {n}, n, 8 * n, us));
   }
-  const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
+  const DeviceProfile profile = fit(samples);
   const PredictionError& error = calibration(profile, OpClass::kElementwise).interpolated;
   // Outside the others are the smallest and the largest.
   EXPECT_EQ(error.predicted, static_cast<std::int32_t>(samples.size()) - 2);
@@ -278,7 +278,7 @@ TEST(Fit, TellsWhatWasRejected) {
   samples[3].time.throttled = 40;
   samples[3].time.runs = 19;
   samples[3].time.interrupted = 1;
-  const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
+  const DeviceProfile profile = fit(samples);
   EXPECT_EQ(profile.calibration->runs_throttled, 3 + 20);
   EXPECT_EQ(profile.calibration->runs_lost, 2);
   EXPECT_EQ(profile.measured.all().size(), 59);
@@ -287,14 +287,14 @@ TEST(Fit, TellsWhatWasRejected) {
 
 TEST(Fit, DoesNotDependOnTheOrderOfSamples) {
   std::vector<OpSample> samples = draw("conv2d", kTruth, {.noise = 0.1});
-  const DeviceProfile profile = fit_device_profile(kFacts, samples, kHeader);
+  const DeviceProfile profile = fit(samples);
   RandomStream random(1);
   random.shuffle(std::span(samples));
-  EXPECT_EQ(fit_device_profile(kFacts, samples, kHeader), profile);
+  EXPECT_EQ(fit(samples), profile);
 }
 
 TEST(Fit, CarriesWhatIsKnownOfDeviceAndRun) {
-  const DeviceProfile profile = fit_device_profile(kFacts, draw("conv2d", kTruth, {}), kHeader);
+  const DeviceProfile profile = fit(draw("conv2d", kTruth, {}));
   EXPECT_EQ(profile.name, "test-gpu");
   EXPECT_EQ(profile.device_class, "gpu-test");
   EXPECT_EQ(profile.memory_bytes, 1 << 30);

@@ -4,6 +4,7 @@
 // whether every op read the right tensors at the right time, whatever the queues' threads did.
 
 #include <emplace/calibrate/compute_device.hpp>
+#include <emplace/calibrate/sampling.hpp>
 
 #include <condition_variable>
 #include <cstdint>
@@ -222,5 +223,8 @@ class HashingDevice : public ComputeDevice {
 
   DeviceFacts facts_;
 };
+
+/// Ignores what calibration says of its progress.
+inline const Progress kSilent = [](const ProgressNote&) {};
 
 }  // namespace emplace::calibrate

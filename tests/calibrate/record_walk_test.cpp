@@ -3,10 +3,10 @@
 #include "profiles/calibrate/src/cupti/record_sizes.hpp"
 #include "support/activity_records.hpp"
 #include "support/cupti.hpp"
+#include "support/errors.hpp"
 #include "support/properties.hpp"
 
 #include <emplace/calibrate/activity.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,13 +24,7 @@ using U64 = std::uint64_t;
 
 // Returns the text of the error that parsing ends with.
 std::string refusal_of(const ActivityRecording& recording, ErrorCode code = ErrorCode::kFormat) {
-  try {
-    parse_activities(recording);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "no error";
+  return test::error_of(code, [&] { parse_activities(recording); });
 }
 
 TEST(RecordWalk, RefusesAKindThatTheVersionDoesNotHave) {

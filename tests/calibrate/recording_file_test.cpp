@@ -1,9 +1,9 @@
 #include "support/activity_records.hpp"
+#include "support/errors.hpp"
 #include "support/properties.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <emplace/calibrate/activity.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/graphs/text_file.hpp>
 
@@ -50,14 +50,9 @@ class RecordingFile : public testing::Test {
   // Returns the text of the error that reading `text` ends with.
   std::string refusal_of(const std::string& text) {
     write_quickly(path(), text);
-    try {
-      read_recording(path());
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kFormat);
-      EXPECT_THAT(error.what(), StartsWith("'" + path() + "': byte "));
-      return error.what();
-    }
-    return "no error";
+    const std::string error = test::error_of(ErrorCode::kFormat, [&] { read_recording(path()); });
+    EXPECT_THAT(error, StartsWith("'" + path() + "': byte "));
+    return error;
   }
 
  private:
@@ -101,13 +96,8 @@ TEST_F(RecordingFile, IsLaidOutAsDocumented) {
 TEST_F(RecordingFile, IsNamedByErrorsOfItsRecords) {
   ActivityRecording recording = recording_of({raw_kernel(1, 2, 1), RawRecord(77, 8)});
   write_recording(recording, path());
-  try {
-    parse_activities(read_recording(path()));
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.what(),
-              "'" + path() + "': buffer 0, byte 216: CUPTI 130001 has no records of kind 77");
-  }
+  EXPECT_EQ(test::error_of([&] { parse_activities(read_recording(path())); }),
+            "'" + path() + "': buffer 0, byte 216: CUPTI 130001 has no records of kind 77");
 }
 
 TEST_F(RecordingFile, IsRefusedWhereverItIsCutOff) {
@@ -182,12 +172,7 @@ TEST_F(RecordingFile, OfAnyContentIsReadOrRefused) {
 }
 
 TEST_F(RecordingFile, ThatIsNotThereIsAnErrorOfItsOwn) {
-  try {
-    read_recording(path());
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kIo);
-  }
+  test::error_of(ErrorCode::kIo, [&] { read_recording(path()); });
 }
 
 }  // namespace

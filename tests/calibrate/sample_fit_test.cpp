@@ -1,7 +1,8 @@
 // Rows are drawn from rooflines that the test knows, on a shipped device's peaks.
 
+#include "support/errors.hpp"
+
 #include <emplace/calibrate/sample_fit.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <gmock/gmock.h>
@@ -9,7 +10,6 @@
 #include <support/source_path.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,12 +29,7 @@ v100-pcie,relu,100,float16,100,400,30,host
 )";
 
 std::string error_of(std::string_view text) {
-  try {
-    parse_sample_table(text, "table.csv");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { parse_sample_table(text, "table.csv"); });
 }
 
 std::string with(std::string_view what, std::string_view instead) {

@@ -14,8 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const Progress kSilent = [](const ProgressNote&) {};
-
 TEST(Sampling, SumsUpByTheMedian) {
   const TimedRun odd[] = {{.us = 9}, {.us = 10}, {.us = 14}};
   EXPECT_EQ(summarize(odd).median_us, 10);
@@ -53,6 +51,11 @@ TEST(Sampling, KeepsThrottledRunsWhereThereAreNoOthers) {
 }
 
 OpSite site(const char* kind) { return {.op = {.name = "op", .kind = kind, .shape = {100}}}; }
+
+Summary measured_relu(ComputeDevice& device) {
+  const OpSite sites[] = {site("relu")};
+  return measure_ops(device, sites, {}, kSilent).samples.at(0).time;
+}
 
 TEST(Sampling, StopsWhenToldAndKeepsWhatWasMeasured) {
   HashingDevice device("cpu:0");
@@ -124,11 +127,9 @@ TEST(Sampling, MeasuresAgainWhereRunsDisagreeAndKeepsTheBest) {
   std::int32_t calls = 0;
   // 3 runs of warm-up and 20 that alternate, then quiet.
   device.next_run = [&] { return TimedRun{.us = ++calls <= 23 && calls % 2 == 0 ? 20.0 : 10.0}; };
-  const OpSite sites[] = {site("relu")};
-  const OpSamples result = measure_ops(device, sites, {}, kSilent);
-  ASSERT_EQ(result.samples.size(), 1);
-  EXPECT_EQ(result.samples[0].time.runs, 40);  // twice as many the second time
-  EXPECT_EQ(result.samples[0].time.spread, 0);
+  const Summary time = measured_relu(device);
+  EXPECT_EQ(time.runs, 40);  // twice as many the second time
+  EXPECT_EQ(time.spread, 0);
 }
 
 // Of 20 runs the profiler keeps one, of 40 all, which differ by 20 %, of 80 one again.
@@ -141,10 +142,7 @@ TEST(Sampling, PrefersManyRunsThatDifferToOneThatDoesNot) {
     return TimedRun{.us = run % 2 == 0 ? 10.0 : 12.0,
                     .quality = is_kept ? RunQuality::kGood : RunQuality::kLost};
   };
-  const OpSite sites[] = {site("relu")};
-  const OpSamples result = measure_ops(device, sites, {}, kSilent);
-  ASSERT_EQ(result.samples.size(), 1);
-  const Summary& time = result.samples[0].time;
+  const Summary time = measured_relu(device);
   EXPECT_EQ(time.runs, 40);
   EXPECT_EQ(time.median_us, 11);
   EXPECT_EQ(time.lost, 19 + 79);  // of all attempts
@@ -157,11 +155,9 @@ TEST(Sampling, CountsThrottledRunsOfRejectedAttempts) {
     const bool is_first = ++calls <= 18;
     return TimedRun{.us = 10, .quality = is_first ? RunQuality::kThrottled : RunQuality::kGood};
   };
-  const OpSite sites[] = {site("relu")};
-  const OpSamples result = measure_ops(device, sites, {}, kSilent);
-  ASSERT_EQ(result.samples.size(), 1);
-  EXPECT_EQ(result.samples[0].time.runs, 40);
-  EXPECT_EQ(result.samples[0].time.throttled, 18);
+  const Summary time = measured_relu(device);
+  EXPECT_EQ(time.runs, 40);
+  EXPECT_EQ(time.throttled, 18);
 }
 
 TEST(Sampling, LeavesOutWhatNeverAgreesAndSaysSo) {

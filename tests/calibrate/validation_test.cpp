@@ -20,8 +20,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Progress kSilent = [](const ProgressNote&) {};
-
 std::vector<DeviceId> devices_of(const std::vector<NamedPlacement>& placements,
                                  const std::string& name) {
   const auto found = std::ranges::find(placements, name, &NamedPlacement::name);

@@ -1,6 +1,7 @@
 // Formats whose nodes and edges carry attributes: our own JSON, node-link JSON, DOT, GraphML.
 
 #include "support/graphs.hpp"
+#include "support/test_names.hpp"
 #include "tests/support/source_path.hpp"
 
 #include <emplace/graphs/graph_format.hpp>
@@ -86,11 +87,7 @@ TEST_P(Lossless, AGraphComesBackAsItWas) {
 INSTANTIATE_TEST_SUITE_P(Formats, Lossless,
                          testing::Values("emplace", "node-link", "node-link:edges=edges", "dot",
                                          "graphml"),
-                         [](const auto& format) {
-                           std::string name = format.param;
-                           std::erase_if(name, [](char c) { return !std::isalnum(c); });
-                           return name;
-                         });
+                         test::kNamedByParameter);
 
 // What a third-party program reads.
 struct ForeignNode {

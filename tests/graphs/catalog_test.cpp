@@ -1,6 +1,7 @@
+#include "support/errors.hpp"
+
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/model_builder.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -53,25 +54,16 @@ TEST(GraphCatalog, ListsNamesSortedAndRefusesATakenOne) {
 }
 
 TEST(GraphCatalog, AnUnknownModelSuggestsTheNearest) {
-  try {
-    load_graph("inception-v9");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
-    EXPECT_THAT(error.what(), HasSubstr("inception-v3"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUnknownName, [&] { load_graph("inception-v9"); }),
+              HasSubstr("inception-v3"));
 }
 
 TEST(GraphCatalog, AParameterOutOfBoundsIsAUsageError) {
   for (const char* spec : {"inception-v3:batch=0", "inception-v3:batch=many",
                            "inception-v3:optimizer=lion", "inception-v3:bach=4"}) {
-    try {
-      load_graph(spec);
-      FAIL() << spec;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage) << spec;
-      EXPECT_THAT(error.what(), HasSubstr("inception-v3")) << spec;
-    }
+    EXPECT_THAT(test::error_of(ErrorCode::kUsage, [&] { load_graph(spec); }),
+                HasSubstr("inception-v3"))
+        << spec;
   }
 }
 
@@ -93,12 +85,7 @@ TEST(LoadGraph, ReadsAFileWhereTheNameIsAPath) {
   catalog.add(tower("tower"));
   write_text_file(path, write_graph_json(catalog.build(Spec::parse("tower"))));
   EXPECT_EQ(num_ops(load_graph(path)), 3);
-  try {
-    load_graph("no-such-file.json");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kIo);
-  }
+  test::error_of(ErrorCode::kIo, [&] { load_graph("no-such-file.json"); });
 }
 
 TEST(LoadGraph, TakesParametersOfTheFormatBehindThePath) {
@@ -112,13 +99,8 @@ TEST(LoadGraph, TakesParametersOfTheFormatBehindThePath) {
   EXPECT_EQ(find_graph_file(path + ":a=1,b=x:y").path, path);
   EXPECT_EQ(find_graph_file(path + ":a=1,b=x:y").parameters, "a=1,b=x:y");
   EXPECT_EQ(find_graph_file("no.file:a=1").path, "no.file:a=1");
-  try {
-    load_graph(path + ":trainin=false");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-    EXPECT_THAT(error.what(), testing::HasSubstr("unknown parameter 'trainin'"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUsage, [&] { load_graph(path + ":trainin=false"); }),
+              testing::HasSubstr("unknown parameter 'trainin'"));
 }
 
 }  // namespace

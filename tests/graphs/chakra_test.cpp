@@ -1,6 +1,4 @@
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
 #include <graphs/read_format.hpp>
@@ -90,10 +88,7 @@ TEST(Chakra, RefusesWhatIsNoTrace) {
   const auto node = [](const std::string& members) {
     return R"({"workload_graph": [{"Id": 1, "NodeType": 4, )" + members + "}]}";
   };
-  const struct {
-    std::string text;
-    std::string message;
-  } cases[] = {
+  const Mistakes mistakes = {
       {R"({"workload_graph": []})", "expected at least one node"},
       {node(R"("num_ops": -1)"), "/workload_graph/0/num_ops: expected a whole number from 0"},
       {node(R"("runtime": 1e300)"), "/workload_graph/0/runtime: expected a whole number"},
@@ -104,15 +99,13 @@ TEST(Chakra, RefusesWhatIsNoTrace) {
                               {"Id": 2, "NodeType": 4, "data_deps": [1]}]})",
        "a cycle of ops"},
   };
-  for (const auto& [text, message] : cases) {
-    EXPECT_THAT(error_of_reading("chakra", text).value_or("no error"), HasSubstr(message));
-  }
+  expect_errors("chakra", mistakes);
 }
 
 #ifndef EMPLACE_WITH_PROTOBUF
 
 TEST(Chakra, SaysHowToGetMessagesWhereTheyAreNotBuiltIn) {
-  EXPECT_THAT(error_of_reading("chakra", "").value(), HasSubstr("EMPLACE_WITH_PROTOBUF=ON"));
+  EXPECT_THAT(error_of_reading("chakra", ""), HasSubstr("EMPLACE_WITH_PROTOBUF=ON"));
 }
 
 #else
@@ -160,10 +153,7 @@ TEST(Chakra, ChainsStreamsThatLackDependencies) {
 }
 
 TEST(Chakra, RefusesBrokenMessages) {
-  const struct {
-    std::string bytes;
-    std::string message;
-  } cases[] = {
+  const Mistakes mistakes = {
       {"", "message 1, before byte 0: expected the length of a message"},
       {message(number(1, 3)), "expected GlobalMetadata, found a Node"},
       {kMetadata, "expected at least one node"},
@@ -181,9 +171,7 @@ TEST(Chakra, RefusesBrokenMessages) {
       {kMetadata + message(number(1, 3) + text(10, text(1, "emplace_op") + text(29, "{}"))),
        "node 3: emplace_op: the member 'name' is missing"},
   };
-  for (const auto& [bytes, message] : cases) {
-    EXPECT_THAT(error_of_reading("chakra", bytes).value_or("no error"), HasSubstr(message));
-  }
+  expect_errors("chakra", mistakes);
 }
 
 TEST(Chakra, KeepsEveryOpAndEdgeOfOurGraphs) {

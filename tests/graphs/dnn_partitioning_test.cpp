@@ -1,4 +1,5 @@
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
+
 #include <emplace/graphs/graph_format.hpp>
 
 #include <fmt/format.h>
@@ -226,13 +227,9 @@ std::vector<HostileInput> hostile_inputs() {
 class HostileDnnPartitioning : public testing::TestWithParam<HostileInput> {};
 
 TEST_P(HostileDnnPartitioning, GivesOneClearError) {
-  try {
-    read_dnn_partitioning(GetParam().text, "x.json");
-    FAIL() << "did not throw";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(), StartsWith(GetParam().message));
-  }
+  EXPECT_THAT(
+      test::error_of(ErrorCode::kFormat, [&] { read_dnn_partitioning(GetParam().text, "x.json"); }),
+      StartsWith(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(DnnPartitioning, HostileDnnPartitioning,

@@ -1,4 +1,4 @@
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,12 +40,7 @@ TEST(NearestNames, LeaveOutWhatIsNothingLikeIt) {
 }
 
 std::string unknown(std::string_view name, const std::vector<std::string>& names) {
-  try {
-    throw_unknown_name("agent", name, names);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
-    return error.what();
-  }
+  return test::error_of(ErrorCode::kUnknownName, [&] { throw_unknown_name("agent", name, names); });
 }
 
 TEST(UnknownName, IsToldWithTheNearestNames) {

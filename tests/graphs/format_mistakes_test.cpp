@@ -1,7 +1,8 @@
 // The mistakes of each graph format that its reader must name with file, place and what was
 // expected.
 
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
+
 #include <emplace/graphs/graph_format.hpp>
 
 #include <fmt/format.h>
@@ -303,14 +304,12 @@ class FormatMistake : public testing::TestWithParam<Mistake> {};
 
 TEST_P(FormatMistake, GivesOneErrorWithThePlace) {
   const Mistake& mistake = GetParam();
-  try {
-    GraphFormats::global().read(Spec::parse(mistake.format), mistake.text, "x.file");
-    FAIL() << "did not throw: " << mistake.message;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(), testing::AllOf(testing::StartsWith("x.file:"),
-                                             testing::HasSubstr(mistake.message)));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kFormat,
+                             [&] {
+                               GraphFormats::global().read(Spec::parse(mistake.format),
+                                                           mistake.text, "x.file");
+                             }),
+              testing::AllOf(testing::StartsWith("x.file:"), testing::HasSubstr(mistake.message)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, FormatMistake, testing::ValuesIn(mistakes()),

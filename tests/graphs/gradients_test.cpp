@@ -1,4 +1,5 @@
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
+
 #include <emplace/graphs/gradients.hpp>
 #include <emplace/graphs/model_builder.hpp>
 
@@ -48,13 +49,8 @@ template <class Build>
 std::string error_of(ErrorCode expected, const Build& build) {
   ModelBuilder net("bad");
   build(net);
-  try {
-    training_graph(std::move(net).finish(), find_optimizer("sgd"));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), expected);
-    return error.what();
-  }
-  return "";
+  return test::error_of(expected,
+                        [&] { training_graph(std::move(net).finish(), find_optimizer("sgd")); });
 }
 
 TEST(TrainingGraph, KeepsTheForwardOpsAndAddsTheBackwardPassInReverse) {
@@ -290,26 +286,17 @@ TEST(TrainingGraph, NamesAllKindsWithoutAGradientRule) {
   OpGraph graph = small_network();
   graph[static_cast<std::size_t>(op_named(graph, "relu"))].kind = "fourier";
   graph[static_cast<std::size_t>(op_named(graph, "conv2d"))].kind = "stencil";
-  try {
-    training_graph(graph, find_optimizer("sgd"));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(),
-                HasSubstr("no gradient rule for these kinds of ops: fourier (1), stencil (1)"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUnsupported,
+                             [&] { training_graph(graph, find_optimizer("sgd")); }),
+              HasSubstr("no gradient rule for these kinds of ops: fourier (1), stencil (1)"));
 }
 
 TEST(TrainingGraph, RefusesAnOpWithFewerInputsThanItsRuleNeeds) {
   OpGraph graph = small_network();
   graph[static_cast<std::size_t>(op_named(graph, "relu"))].kind = "matmul";
-  try {
-    training_graph(graph, find_optimizer("sgd"));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(), HasSubstr("op 'relu' of kind matmul: expected at least"));
-  }
+  EXPECT_THAT(
+      test::error_of(ErrorCode::kFormat, [&] { training_graph(graph, find_optimizer("sgd")); }),
+      HasSubstr("op 'relu' of kind matmul: expected at least"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
+#include "support/errors.hpp"
+
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -10,7 +11,6 @@
 #include <support/temporary_folder.hpp>
 
 #include <filesystem>
-#include <functional>
 
 namespace emplace::graph_format_test {
 namespace {
@@ -44,17 +44,7 @@ GraphFormat count_format(std::string name) {
       .write = [](const OpGraph& graph, const Params&) { return std::to_string(num_ops(graph)); }};
 }
 
-// Returns the error that `action` throws.
-std::string error_of(ErrorCode code, const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "did not throw";
-  return "";
-}
+using test::error_of;
 
 TEST(GraphFormats, ReadsWithParametersNamesTheGraphAfterTheFileAndValidatesIt) {
   GraphFormats formats;

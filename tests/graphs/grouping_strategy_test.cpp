@@ -1,7 +1,8 @@
+#include "support/errors.hpp"
 #include "support/groupings.hpp"
 #include "support/properties.hpp"
+#include "support/test_names.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/random.hpp>
 
@@ -42,11 +43,7 @@ class EveryStrategy : public testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Groupings, EveryStrategy, testing::ValuesIn(grouping_names()),
-                         [](const testing::TestParamInfo<std::string>& name) {
-                           std::string text = name.param;
-                           std::ranges::replace(text, '-', '_');
-                           return text;
-                         });
+                         test::kNamedByParameter);
 
 // Each op in one group, labels together, no cycle, numbered in topological order, the target kept,
 // and the same bits again. Only parts that no edge joins may make more groups than asked for.
@@ -113,13 +110,8 @@ TEST(GroupingStrategies, OneThatIsNotNamedFollowsFromTheNumber) {
 }
 
 TEST(GroupingStrategies, AnUnknownNameSuggestsTheNearest) {
-  try {
-    find_grouping("heavyedge");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
-    EXPECT_THAT(error.what(), HasSubstr("did you mean 'heavy-edge'"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUnknownName, [&] { find_grouping("heavyedge"); }),
+              HasSubstr("did you mean 'heavy-edge'"));
 }
 
 TEST(GroupingStrategies, ANumberOfGroupsIsForThoseThatTakeOne) {

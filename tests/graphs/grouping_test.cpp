@@ -1,6 +1,8 @@
+// Grouping by neighbours. What holds of all strategies is tested in grouping_strategy_test.cpp.
+
+#include "support/errors.hpp"
 #include "support/groupings.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/random.hpp>
 
@@ -14,7 +16,6 @@ namespace {
 
 using testing::ElementsAre;
 
-using test::count_parts;
 using test::Edges;
 using test::fault_of;
 using test::graph_of;
@@ -48,8 +49,6 @@ TEST(Grouping, ATensorIsCutOnceHoweverManyGroupsReadIt) {
   EXPECT_EQ(cut_bytes(graph, ungrouped(graph)), 4 + 10 + 4);
   EXPECT_EQ(cut_bytes(graph, Grouping({0, 0, 0, 0})), 0);
 }
-
-TEST(GroupOps, AGraphWithoutOpsHasNoGroups) { EXPECT_EQ(group_ops(OpGraph()).size(), 0); }
 
 TEST(GroupOps, ChangesNothingWhereTheTargetIsReachedAlready) {
   EXPECT_THAT(groups_of(group_ops(graph_of(3, {{0, 1}, {1, 2}}), 3)), ElementsAre(0, 1, 2));
@@ -135,12 +134,7 @@ TEST(GroupOps, PassesMergeLast) {
 }
 
 TEST(GroupOps, RefusesATargetBelowOne) {
-  try {
-    group_ops(graph_of(1, {}), 0);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-  }
+  test::error_of(ErrorCode::kUsage, [&] { group_ops(graph_of(1, {}), 0); });
 }
 
 TEST(GroupOps, ALabelTakesAlongWhatLiesBetweenItsOps) {
@@ -160,29 +154,6 @@ TEST(GroupOps, LabelsThatReachOneAnotherAreOneGroup) {
   graph[0].colocation = graph[3].colocation = "a";
   graph[1].colocation = graph[2].colocation = "b";
   EXPECT_EQ(group_ops(graph).size(), 1);
-}
-
-TEST(GroupOps, RefusesACycleOfOps) {
-  EXPECT_THROW(group_ops(graph_of(2, {{0, 1}, {1, 0}})), Error);
-}
-
-// On any connected graph there is always a pair that can merge: an op and the last of its
-// producers.
-TEST(GroupOps, ReachesEveryTargetOnRandomGraphsWithoutACycle) {
-  RandomStream random(1);
-  for (int round = 0; round < 300; ++round) {
-    const auto num_ops = static_cast<OpId>(2 + random.below(60));
-    const OpGraph graph = test::draw_graph(num_ops, 1 + random.below(4),
-                                           [&](auto bound) { return random.below(bound); });
-    const auto target = static_cast<GroupId>(1 + random.below(20));
-    const Grouping grouping = group_ops(graph, target);
-    EXPECT_EQ(fault_of(graph, grouping), "");
-    EXPECT_EQ(groups_of(grouping), groups_of(group_ops(graph, target))) << "not deterministic";
-    if (grouping.size() > target) {
-      // The labels join parts that no edge joins, so there may be fewer groups, not more.
-      EXPECT_LE(grouping.size(), count_parts(graph));
-    }
-  }
 }
 
 TEST(GroupOps, HandlesAHundredThousandOps) {

@@ -1,9 +1,9 @@
 // What every reader of a graph format must survive: files that are cut off, changed, nested, large
 // or something else.
 
+#include "support/errors.hpp"
 #include "tests/support/source_path.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/random.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -77,12 +77,7 @@ std::optional<ErrorCode> error_of(std::string_view format, std::string_view text
 
 // Returns what reading complains of.
 std::string mistake(std::string_view format, std::string_view text) {
-  try {
-    read(format, text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of([&] { read(format, text); });
 }
 
 class EveryFormat : public testing::TestWithParam<Sample> {};

@@ -19,6 +19,8 @@ namespace {
 
 using test::count_kinds;
 using test::find;
+using test::flops_of;
+using test::scopes_of;
 using testing::ElementsAre;
 using testing::IsSupersetOf;
 
@@ -27,13 +29,12 @@ OpGraph forward_graph(const std::string& name) {
   return load_graph(name + separator + "training=false,batch=1");
 }
 
+const std::vector<std::int64_t>& shape_of(const OpGraph& graph, std::string_view name) {
+  return find(graph, name).outputs.at(0).shape;
+}
+
 std::int64_t multiply_adds(const OpGraph& graph) {
-  const std::set<std::string> counted = {"conv2d", "depthwise_conv2d", "matmul"};
-  std::int64_t sum = 0;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    sum += counted.contains(graph[op].kind) ? graph[op].flops / 2 : 0;
-  }
-  return sum;
+  return flops_of(graph, {"conv2d", "depthwise_conv2d", "matmul"}) / 2;
 }
 
 struct Published {
@@ -106,11 +107,11 @@ TEST(NasNet, CellsHaveTheSizesOfThePaper) {
       {"cell_17/concat", {1, 4032, 11, 11}},
       {"logits/bias_add", {1, 1000}}};
   for (const auto& [name, shape] : expected) {
-    EXPECT_EQ(find(large, name).outputs.at(0).shape, shape) << name;
+    EXPECT_EQ(shape_of(large, name), shape) << name;
   }
   const OpGraph mobile = forward_graph("nasnet-a-mobile");
-  EXPECT_THAT(find(mobile, "stem/batch_norm").outputs.at(0).shape, ElementsAre(1, 32, 111, 111));
-  EXPECT_THAT(find(mobile, "cell_11/concat").outputs.at(0).shape, ElementsAre(1, 1056, 7, 7));
+  EXPECT_THAT(shape_of(mobile, "stem/batch_norm"), ElementsAre(1, 32, 111, 111));
+  EXPECT_THAT(shape_of(mobile, "cell_11/concat"), ElementsAre(1, 1056, 7, 7));
 }
 
 // Each of 12 normal cells has five separable convolutions, each of 4 reduction cells (two of them
@@ -180,34 +181,30 @@ TEST(NasNet, FiveHundredGroupsNeverMixTwoBranchesOfOnePass) {
 
 TEST(ResNet, LayersAreTheScopesOfThePapersTable) {
   const OpGraph graph = forward_graph("resnet-50");
-  std::set<std::string> scopes;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    scopes.insert(graph[op].scope);
-  }
-  EXPECT_THAT(scopes,
+  EXPECT_THAT(scopes_of(graph),
               ElementsAre("conv1", "conv2_1", "conv2_2", "conv2_3", "conv3_1", "conv3_2", "conv3_3",
                           "conv3_4", "conv4_1", "conv4_2", "conv4_3", "conv4_4", "conv4_5",
                           "conv4_6", "conv5_1", "conv5_2", "conv5_3", "input", "logits"));
-  EXPECT_THAT(find(graph, "conv2_3/relu_3").outputs.at(0).shape, ElementsAre(1, 256, 56, 56));
-  EXPECT_THAT(find(graph, "conv5_3/relu_3").outputs.at(0).shape, ElementsAre(1, 2048, 7, 7));
+  EXPECT_THAT(shape_of(graph, "conv2_3/relu_3"), ElementsAre(1, 256, 56, 56));
+  EXPECT_THAT(shape_of(graph, "conv5_3/relu_3"), ElementsAre(1, 2048, 7, 7));
 }
 
 TEST(Vgg16, MapsHalveFiveTimes) {
   const OpGraph graph = forward_graph("vgg-16");
-  EXPECT_THAT(find(graph, "conv1_2/max_pool").outputs.at(0).shape, ElementsAre(1, 64, 112, 112));
-  EXPECT_THAT(find(graph, "conv5_3/max_pool").outputs.at(0).shape, ElementsAre(1, 512, 7, 7));
-  EXPECT_THAT(find(graph, "fc6/relu").outputs.at(0).shape, ElementsAre(1, 4096));
+  EXPECT_THAT(shape_of(graph, "conv1_2/max_pool"), ElementsAre(1, 64, 112, 112));
+  EXPECT_THAT(shape_of(graph, "conv5_3/max_pool"), ElementsAre(1, 512, 7, 7));
+  EXPECT_THAT(shape_of(graph, "fc6/relu"), ElementsAre(1, 4096));
 }
 
 TEST(InceptionV4, BlocksHaveTheSizesOfThePapersFigures) {
   const OpGraph graph = forward_graph("inception-v4");
-  EXPECT_THAT(find(graph, "mixed_3a/concat").outputs.at(0).shape, ElementsAre(1, 160, 73, 73));
-  EXPECT_THAT(find(graph, "mixed_4a/concat").outputs.at(0).shape, ElementsAre(1, 192, 71, 71));
-  EXPECT_THAT(find(graph, "mixed_5a/concat").outputs.at(0).shape, ElementsAre(1, 384, 35, 35));
-  EXPECT_THAT(find(graph, "mixed_5e/concat").outputs.at(0).shape, ElementsAre(1, 384, 35, 35));
-  EXPECT_THAT(find(graph, "mixed_6a/concat").outputs.at(0).shape, ElementsAre(1, 1024, 17, 17));
-  EXPECT_THAT(find(graph, "mixed_7a/concat").outputs.at(0).shape, ElementsAre(1, 1536, 8, 8));
-  EXPECT_THAT(find(graph, "mixed_7d/concat").outputs.at(0).shape, ElementsAre(1, 1536, 8, 8));
+  EXPECT_THAT(shape_of(graph, "mixed_3a/concat"), ElementsAre(1, 160, 73, 73));
+  EXPECT_THAT(shape_of(graph, "mixed_4a/concat"), ElementsAre(1, 192, 71, 71));
+  EXPECT_THAT(shape_of(graph, "mixed_5a/concat"), ElementsAre(1, 384, 35, 35));
+  EXPECT_THAT(shape_of(graph, "mixed_5e/concat"), ElementsAre(1, 384, 35, 35));
+  EXPECT_THAT(shape_of(graph, "mixed_6a/concat"), ElementsAre(1, 1024, 17, 17));
+  EXPECT_THAT(shape_of(graph, "mixed_7a/concat"), ElementsAre(1, 1536, 8, 8));
+  EXPECT_THAT(shape_of(graph, "mixed_7d/concat"), ElementsAre(1, 1536, 8, 8));
 }
 
 // One gradient of the filters for each convolution, one of the data for each but those that read

@@ -6,6 +6,7 @@
 #include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/graphs.hpp>
 
 #include <map>
 #include <set>
@@ -27,16 +28,6 @@ std::map<std::string, int> count_kinds(const OpGraph& graph, Phase phase) {
   return counts;
 }
 
-std::vector<std::int64_t> result_of(const OpGraph& graph, const std::string& name) {
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    if (graph[op].name == name) {
-      return graph[op].outputs.at(0).shape;
-    }
-  }
-  ADD_FAILURE() << "no op is called " << name;
-  return {};
-}
-
 std::int64_t parameters_of(const OpGraph& graph, const std::string& ending) {
   std::int64_t sum = 0;
   for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
@@ -51,6 +42,9 @@ TEST(InceptionV3, HasThePublishedNumberOfParameters) {
   EXPECT_EQ(totals(plain).parameters, 23'834'568);
   EXPECT_EQ(totals(load_graph("inception-v3:training=false,batch=1,auxiliary=true")).parameters,
             27'161'264);
+  // The auxiliary head: 1x1 from 768 to 128, 5x5 to 768, scales and offsets, and a classifier.
+  static_assert(27'161'264 - 23'834'568 ==
+                768 * 128 + 2 * 128 + 128 * 768 * 25 + 2 * 768 + 768 * 1000 + 1000);
   // Its parts: the 94 convolutions have 17,216 filters, each with a scale and an offset.
   EXPECT_EQ(parameters_of(plain, "/conv2d/weights") + parameters_of(plain, "_2/weights") +
                 parameters_of(plain, "_3/weights") + parameters_of(plain, "_4/weights") +
@@ -61,20 +55,9 @@ TEST(InceptionV3, HasThePublishedNumberOfParameters) {
             2048 * 1000 + 1000);
 }
 
-TEST(InceptionV3, TheAuxiliaryHeadHasItsOwnParameters) {
-  // 1x1 from 768 to 128, 5x5 to 768, scales and offsets, and a classifier from 768 to 1000.
-  EXPECT_EQ(27'161'264 - 23'834'568,
-            768 * 128 + 2 * 128 + 128 * 768 * 25 + 2 * 768 + 768 * 1000 + 1000);
-}
-
 TEST(InceptionV3, MakesThePublishedMultiplyAddsForAnImage) {
   const OpGraph graph = load_graph("inception-v3:training=false,batch=1");
-  std::int64_t multiply_adds = 0;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    if (graph[op].kind == "conv2d" || graph[op].kind == "matmul") {
-      multiply_adds += graph[op].flops / 2;
-    }
-  }
+  const std::int64_t multiply_adds = test::flops_of(graph, {"conv2d", "matmul"}) / 2;
   EXPECT_NEAR(static_cast<double>(multiply_adds), 5.71e9, 0.005 * 5.71e9);  // torchvision
   EXPECT_EQ(multiply_adds, 5'713'216'096);
 }
@@ -105,7 +88,7 @@ TEST(InceptionV3, BlocksHaveTheSizesOfThePapersTable) {
       {"logits/bias_add", {8, 1000}},
   };
   for (const auto& [name, shape] : expected) {
-    EXPECT_EQ(result_of(graph, name), shape) << name;
+    EXPECT_EQ(test::find(graph, name).outputs.at(0).shape, shape) << name;
   }
 }
 
@@ -149,14 +132,10 @@ TEST(InceptionV3, TheTrainingGraphHasEachGradientOnceAndOneUpdateForEachVariable
 
 TEST(InceptionV3, ABackwardPassIsAboutTwoForwardPasses) {
   const OpGraph graph = load_graph("inception-v3:batch=1");
-  std::map<std::string, std::int64_t> flops;
-  std::int64_t first = 0;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    flops[graph[op].kind] += graph[op].flops;
-    first += graph[op].name == "stem/conv_1a/conv2d" ? graph[op].flops : 0;
-  }
-  EXPECT_EQ(flops["conv2d_backward_filter"], flops["conv2d"]);
-  EXPECT_EQ(flops["conv2d_backward_data"], flops["conv2d"] - first);
+  const std::int64_t forward = test::flops_of(graph, {"conv2d"});
+  EXPECT_EQ(test::flops_of(graph, {"conv2d_backward_filter"}), forward);
+  EXPECT_EQ(test::flops_of(graph, {"conv2d_backward_data"}),
+            forward - test::find(graph, "stem/conv_1a/conv2d").flops);
 }
 
 TEST(InceptionV3, EveryOpHasAScopeAndBranchesAreNumberedByRole) {

@@ -1,4 +1,5 @@
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
+
 #include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
@@ -19,14 +20,7 @@ constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
 
 template <class Action>
 std::string format_error(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    return error.what();
-  }
-  ADD_FAILURE() << "did not throw";
-  return "";
+  return test::error_of(ErrorCode::kFormat, action);
 }
 
 std::string parse_error(std::string_view text) {
@@ -198,13 +192,8 @@ TEST(JsonDocument, RefusesEndlessNesting) {
 }
 
 TEST(JsonDocument, ThatDoesNotExistIsAnIoError) {
-  try {
-    JsonDocument::read("no-such-file.json");
-    FAIL() << "did not throw";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kIo);
-    EXPECT_THAT(error.what(), HasSubstr("no-such-file.json"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kIo, [&] { JsonDocument::read("no-such-file.json"); }),
+              HasSubstr("no-such-file.json"));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
-#include "tests/support/source_path.hpp"
+#include "support/graphs.hpp"
 
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -15,36 +14,21 @@
 namespace emplace::kineto_test {
 namespace {
 
+using test::find;
+using test::inputs_of;
+using test::producers_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
-OpId find_op(const OpGraph& graph, std::string_view name) {
-  OpId op = 0;
-  while (graph[static_cast<std::size_t>(op)].name != name) {
-    ++op;
-  }
-  return op;
-}
-
-const Op& op_named(const OpGraph& graph, std::string_view name) {
-  return graph[static_cast<std::size_t>(find_op(graph, name))];
-}
-
 std::vector<std::string> before(const OpGraph& graph, std::string_view name) {
-  std::vector<std::string> names;
-  const auto [begin, end] = boost::in_edges(static_cast<std::size_t>(find_op(graph, name)), graph);
-  for (auto edge = begin; edge != end; ++edge) {
-    EXPECT_EQ(graph[*edge].output, Dependency::kControl);
-    names.push_back(graph[boost::source(*edge, graph)].name);
-  }
-  return names;
+  EXPECT_THAT(inputs_of(graph, name), testing::Each(testing::EndsWith(":-1")));
+  return producers_of(graph, name);
 }
 
 // A run on a GPU with two streams, as Kineto writes it; made by hand after its description.
 class Kineto : public testing::Test {
  protected:
-  std::string text_ = read_text_file(test::source_path("tests/graphs/data/kineto.json"));
+  std::string text_ = data_file("kineto.json");
   OpGraph graph_ = read_format("kineto:device-class=gpu", text_);
 };
 
@@ -55,24 +39,24 @@ TEST_F(Kineto, IsToldByItsContent) {
 }
 
 TEST_F(Kineto, HasTheWorkThatShapesTell) {
-  EXPECT_EQ(op_named(graph_, "aten::linear").kind, "matmul");
-  EXPECT_EQ(op_named(graph_, "aten::linear").flops, 2 * 32 * 64 * 16);
+  EXPECT_EQ(find(graph_, "aten::linear").kind, "matmul");
+  EXPECT_EQ(find(graph_, "aten::linear").flops, 2 * 32 * 64 * 16);
   // 4 maps of 3 x 16 x 16, 8 filters of 3 x 3 with stride 2 and padding 1: 8 x 8.
-  EXPECT_EQ(op_named(graph_, "aten::conv2d").flops, 2 * (4 * 8 * 8 * 8) * (3 * 3 * 3));
-  EXPECT_EQ(op_named(graph_, "aten::conv2d").shape,
+  EXPECT_EQ(find(graph_, "aten::conv2d").flops, 2 * (4 * 8 * 8 * 8) * (3 * 3 * 3));
+  EXPECT_EQ(find(graph_, "aten::conv2d").shape,
             (std::vector<std::int64_t>{4, 3, 16, 16, 8, 3, 3, 2, 2, 1, 8, 8}));
-  EXPECT_EQ(op_named(graph_, "aten::relu").flops, 4 * 8 * 8 * 8);
-  EXPECT_EQ(op_named(graph_, "aten::relu").bytes_read, 4 * 4 * 8 * 8 * 8);
+  EXPECT_EQ(find(graph_, "aten::relu").flops, 4 * 8 * 8 * 8);
+  EXPECT_EQ(find(graph_, "aten::relu").bytes_read, 4 * 4 * 8 * 8 * 8);
 }
 
 TEST_F(Kineto, FindsKernelsByExternalIdByLaunchOrAlone) {
-  EXPECT_EQ(op_named(graph_, "aten::linear").measured[0].cost_us, 9.5);
-  EXPECT_EQ(op_named(graph_, "aten::linear").measured[0].device_class, "gpu");
+  EXPECT_EQ(find(graph_, "aten::linear").measured[0].cost_us, 9.5);
+  EXPECT_EQ(find(graph_, "aten::linear").measured[0].device_class, "gpu");
   // Neither kernel nor launch has an id: the launch was within the operator.
-  EXPECT_EQ(op_named(graph_, "aten::conv2d").measured[0].cost_us, 3.25);
-  EXPECT_EQ(op_named(graph_, "aten::conv2d").scope, "decoder");
+  EXPECT_EQ(find(graph_, "aten::conv2d").measured[0].cost_us, 3.25);
+  EXPECT_EQ(find(graph_, "aten::conv2d").scope, "decoder");
   // No operator launched this one.
-  EXPECT_EQ(op_named(graph_, "triton_poi_fused").measured[0].cost_us, 2);
+  EXPECT_EQ(find(graph_, "triton_poi_fused").measured[0].cost_us, 2);
 }
 
 TEST_F(Kineto, OrdersTheOpsOfAStream) {
@@ -84,8 +68,8 @@ TEST_F(Kineto, OrdersTheOpsOfAStream) {
 
 TEST_F(Kineto, CanSplitOperatorsIntoThoseThatTheyCall) {
   const OpGraph graph = read_format("kineto:level=innermost", text_);
-  EXPECT_EQ(op_named(graph, "aten::addmm").flops, 2 * 32 * 64 * 16);
-  EXPECT_EQ(op_named(graph, "aten::addmm").measured[0].cost_us, 9.5);
+  EXPECT_EQ(find(graph, "aten::addmm").flops, 2 * 32 * 64 * 16);
+  EXPECT_EQ(find(graph, "aten::addmm").measured[0].cost_us, 9.5);
 }
 
 // The list that builds without Kineto export; times are whole microseconds.
@@ -97,9 +81,9 @@ TEST(KinetoList, OrdersTheOpsOfAThreadByTheirOwnTimes) {
      "pid": "CPU functions", "args": {}},
     {"name": "aten::add_", "ph": "X", "ts": 111, "dur": 3, "tid": 1, "pid": "CPU functions"}])");
   ASSERT_EQ(num_ops(graph), 2);
-  EXPECT_EQ(op_named(graph, "aten::relu").measured[0].cost_us, 40);
-  EXPECT_EQ(op_named(graph, "aten::relu").flops, 0);  // shapes were not recorded
-  EXPECT_EQ(op_named(graph, "aten::add_").phase, Phase::kUpdate);
+  EXPECT_EQ(find(graph, "aten::relu").measured[0].cost_us, 40);
+  EXPECT_EQ(find(graph, "aten::relu").flops, 0);  // shapes were not recorded
+  EXPECT_EQ(find(graph, "aten::add_").phase, Phase::kUpdate);
   EXPECT_THAT(before(graph, "aten::add_"), ElementsAre("aten::relu"));
 }
 
@@ -156,10 +140,7 @@ TEST(KinetoMistakes, AreToldWithTheirPlace) {
   const auto event = [](const std::string& members) {
     return R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", )" + members + "}]}";
   };
-  const struct {
-    std::string text;
-    std::string message;
-  } cases[] = {
+  const Mistakes mistakes = {
       {R"({"traceEvents": []})", "/traceEvents: no event is an operator of PyTorch"},
       {R"({"events": []})", "the member 'traceEvents' is missing"},
       {event(R"("name": "aten::add", "dur": 1)"), "/traceEvents/0: the member 'ts' is missing"},
@@ -170,9 +151,7 @@ TEST(KinetoMistakes, AreToldWithTheirPlace) {
            R"("name": "a::b", "ts": 1, "dur": 1, "args": {"Input Dims": [[9223372036854775807, 2]]})"),
        "/traceEvents/0/args/Input Dims/0: the size of the tensor does not fit 64 bits"},
   };
-  for (const auto& [text, message] : cases) {
-    EXPECT_THAT(error_of_reading("kineto", text).value_or("no error"), HasSubstr(message));
-  }
+  expect_errors("kineto", mistakes);
 }
 
 }  // namespace

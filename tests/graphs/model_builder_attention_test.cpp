@@ -1,12 +1,10 @@
 // Layers of transformers against counts by hand.
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/model_builder.hpp>
+#include "graphs/model_building.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,10 +12,8 @@
 namespace emplace::model_builder_attention_test {
 namespace {
 
+using test::op_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
 
 TEST(ModelBuilderAttention, LayerNormTouchesEachRowOnceAndLearnsTwoNumbersForEachColumn) {
   ModelBuilder net("tiny");
@@ -108,7 +104,7 @@ TEST(ModelBuilderAttention, VariablesAndWhatIsMadeFromThemMayBeOfAShorterType) {
 }
 
 TEST(ModelBuilderAttention, ShapesThatDoNotFitAreRefused) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) { net.layer_norm(net.input("x", {})); }, "scalar"},
       {[](auto& net) {
          net.rotary_embedding(net.input("x", {4, 5}));
@@ -125,17 +121,7 @@ TEST(ModelBuilderAttention, ShapesThatDoNotFitAreRefused) {
        },
        "block"},
       {[](auto& net) { net.broadcast(net.input("x", {4}), 0); }, "at least 1"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("bad");
-    try {
-      build(net);
-      ADD_FAILURE() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(expected));
-    }
-  }
+  });
 }
 
 }  // namespace

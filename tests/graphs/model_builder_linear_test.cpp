@@ -1,10 +1,8 @@
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/model_builder.hpp>
+#include "graphs/model_building.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,10 +10,8 @@
 namespace emplace::model_builder_linear_test {
 namespace {
 
+using test::op_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
 
 TEST(ModelBuilderLinear, AProductCountsTwoFlopsForEachMultiplyAdd) {
   ModelBuilder net("tiny");
@@ -86,7 +82,7 @@ TEST(ModelBuilderLinear, SoftmaxIsTakenOverTheLastDimension) {
 }
 
 TEST(ModelBuilderLinear, RefusesShapesThatDoNotFit) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) {
          net.matmul(net.input("a", {2, 3}), net.input("b", {4, 5}));
        },
@@ -125,17 +121,7 @@ TEST(ModelBuilderLinear, RefusesShapesThatDoNotFit) {
        "found [2, 3]"},
       {[](auto& net) { net.dense(net.input("x", {}), 3); }, "a tensor [..., K]"},
       {[](auto& net) { net.softmax(net.input("x", {})); }, "a scalar"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("tiny");
-    try {
-      build(net);
-      FAIL() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(expected));
-    }
-  }
+  });
 }
 
 }  // namespace

@@ -1,13 +1,10 @@
 // Layers that choose against counts by hand.
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/model_builder.hpp>
+#include "graphs/model_building.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,10 +12,8 @@
 namespace emplace::model_builder_routing_test {
 namespace {
 
+using test::op_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
 
 TEST(ModelBuilderRouting, TokensGoToTheirExpertsAndBack) {
   // 10 tokens of width 6, each to 2 of 4 experts, of which each takes 5.
@@ -85,7 +80,7 @@ TEST(ModelBuilderRouting, LossesAgainstNumbersAreScalars) {
 }
 
 TEST(ModelBuilderRouting, ShapesThatDoNotFitAreRefused) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) {
          net.top_k(net.input("p", {10, 4}), 5);
        },
@@ -113,17 +108,7 @@ TEST(ModelBuilderRouting, ShapesThatDoNotFitAreRefused) {
        "square"},
       {[](auto& net) { net.mean_squared_error(net.input("x", {5}), net.input("y", {4})); },
        "target"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("bad");
-    try {
-      build(net);
-      ADD_FAILURE() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(expected));
-    }
-  }
+  });
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/model_builder.hpp>
+#include "graphs/model_building.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +11,8 @@
 namespace emplace::model_builder_shape_test {
 namespace {
 
+using test::op_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
 
 TEST(ModelBuilderShape, ConcatJoinsAlongAnyAxis) {
   ModelBuilder net("tiny");
@@ -55,7 +51,7 @@ TEST(ModelBuilderShape, AReshapeMovesNothingAndATransposeMovesAll) {
 }
 
 TEST(ModelBuilderShape, RefusesShapesThatDoNotFit) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) {
          net.concat(std::array{net.input("x", {2, 3})}, 2);
        },
@@ -85,17 +81,7 @@ TEST(ModelBuilderShape, RefusesShapesThatDoNotFit) {
          net.transpose(net.input("x", {2, 3}), std::array<std::size_t, 2>{1, 1});
        },
        "cannot reorder the axes of [2, 3] as [1, 1]"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("tiny");
-    try {
-      build(net);
-      FAIL() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(), HasSubstr(expected));
-    }
-  }
+  });
 }
 
 }  // namespace

@@ -1,21 +1,16 @@
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/model_builder.hpp>
+#include "graphs/model_building.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <limits>
 
 namespace emplace::model_builder_test {
 namespace {
 
-using testing::AllOf;
+using test::op_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-const Op& op_of(const OpGraph& graph, Tensor x) { return graph[static_cast<std::size_t>(x.op)]; }
 
 TEST(ModelBuilder, AConvolutionCountsTwoFlopsForEachMultiplyAdd) {
   ModelBuilder net("tiny");
@@ -245,7 +240,7 @@ TEST(ModelBuilder, ANumberedNameThatIsTakenIsPassedOver) {
 }
 
 TEST(ModelBuilder, RefusesShapesThatDoNotFit) {
-  const std::vector<std::pair<std::function<void(ModelBuilder&)>, std::string>> cases = {
+  test::expect_refused({
       {[](auto& net) {
          net.input("x", {1, 0});
        },
@@ -303,19 +298,7 @@ TEST(ModelBuilder, RefusesShapesThatDoNotFit) {
        },
        "[4, 10] and [5]"},
       {[](auto& net) { net.add_losses(std::array{net.input("x", {4})}); }, "scalars"},
-  };
-  for (const auto& [build, expected] : cases) {
-    ModelBuilder net("tiny");
-    const auto scope = net.scope("here");
-    try {
-      build(net);
-      FAIL() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      EXPECT_THAT(error.what(),
-                  AllOf(HasSubstr("'tiny'"), HasSubstr("'here'"), HasSubstr(expected)));
-    }
-  }
+  });
 }
 
 TEST(ModelBuilder, RefusesSizesThatDoNotFit64Bits) {

@@ -15,7 +15,9 @@
 namespace emplace::nmt_test {
 namespace {
 
-using test::op_named;
+using test::count_kinds;
+using test::find;
+using test::producers_of;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
@@ -33,24 +35,6 @@ constexpr std::int64_t gnmt(std::int64_t layers, std::int64_t h, std::int64_t vo
          layers * lstm(2 * h, h) + 2 * h * h + h + (h + 1) * vocabulary;
 }
 
-// The producers of an op's inputs in order.
-std::vector<std::string> inputs_of(const OpGraph& graph, std::string_view name) {
-  std::vector<std::string> inputs;
-  for (const auto edge : boost::make_iterator_range(
-           boost::in_edges(static_cast<std::size_t>(op_named(graph, name)), graph))) {
-    inputs.push_back(graph[boost::source(edge, graph)].name);
-  }
-  return inputs;
-}
-
-std::int64_t count_of(const OpGraph& graph, std::string_view kind) {
-  std::int64_t count = 0;
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    count += graph[static_cast<std::size_t>(op)].kind == kind;
-  }
-  return count;
-}
-
 TEST(Nmt, HasTheParametersOfItsFormula) {
   for (const int layers : {2, 4, 8}) {
     const auto text = "nmt:layers=" + std::to_string(layers);
@@ -62,35 +46,35 @@ TEST(Nmt, HasTheParametersOfItsFormula) {
 
 TEST(Nmt, UnrollsEveryLayer) {
   const OpGraph graph = load_graph("nmt:layers=4,hidden=8,vocabulary=11,steps=5,batch=2");
-  EXPECT_EQ(count_of(graph, "lstm_cell"), 5 * ((2 + 3) + 4));
-  EXPECT_EQ(count_of(graph, "lstm_cell_backward"), 5 * ((2 + 3) + 4));
-  EXPECT_EQ(count_of(graph, "batch_matmul"), 5 * 3);  // a context, and its two gradients
-  EXPECT_EQ(count_of(graph, "softmax_cross_entropy"), 5);
+  EXPECT_EQ(count_kinds(graph)["lstm_cell"], 5 * ((2 + 3) + 4));
+  EXPECT_EQ(count_kinds(graph)["lstm_cell_backward"], 5 * ((2 + 3) + 4));
+  EXPECT_EQ(count_kinds(graph)["batch_matmul"], 5 * 3);  // a context, and its two gradients
+  EXPECT_EQ(count_kinds(graph)["softmax_cross_entropy"], 5);
   // Two tables, two for each LSTM layer, keys, queries and scores of attention, softmax's two.
-  EXPECT_EQ(count_of(graph, "optimizer_update"), 2 + 2 * (5 + 4) + 3 + 2);
-  EXPECT_EQ(count_of(graph, "add"), 5 * (2 + 2));  // residual connections of layers 2 and 3
+  EXPECT_EQ(count_kinds(graph)["optimizer_update"], 2 + 2 * (5 + 4) + 3 + 2);
+  EXPECT_EQ(count_kinds(graph)["add"], 5 * (2 + 2));  // residual connections of layers 2 and 3
 }
 
 TEST(Nmt, ConnectsItsLayersAsGnmtDoes) {
   const OpGraph graph =
       load_graph("nmt:layers=3,hidden=8,vocabulary=11,steps=3,batch=2,training=false");
-  EXPECT_THAT(inputs_of(graph, "encoder/layer_0/concat"),
+  EXPECT_THAT(producers_of(graph, "encoder/layer_0/concat"),
               ElementsAre("encoder/layer_0/forward/step_0/lstm_cell",
                           "encoder/layer_0/backward/step_2/lstm_cell"));
-  EXPECT_THAT(inputs_of(graph, "encoder/layer_2/step_1/add"),
+  EXPECT_THAT(producers_of(graph, "encoder/layer_2/step_1/add"),
               ElementsAre("encoder/layer_2/step_1/lstm_cell", "encoder/layer_1/step_1/lstm_cell"));
-  EXPECT_THAT(inputs_of(graph, "attention/concat"),
+  EXPECT_THAT(producers_of(graph, "attention/concat"),
               ElementsAre("encoder/layer_2/step_0/add", "encoder/layer_2/step_1/add",
                           "encoder/layer_2/step_2/add"));
   // The query is what the bottom layer gave one step before: first the encoder's state.
-  EXPECT_THAT(inputs_of(graph, "attention/step_0/matmul"),
+  EXPECT_THAT(producers_of(graph, "attention/step_0/matmul"),
               ElementsAre("encoder/layer_0/backward/step_2/lstm_cell", "attention/query_weights"));
-  EXPECT_THAT(inputs_of(graph, "attention/step_1/matmul"),
+  EXPECT_THAT(producers_of(graph, "attention/step_1/matmul"),
               ElementsAre("decoder/layer_0/step_0/lstm_cell", "attention/query_weights"));
   // Each layer reads the layer below and the context.
-  EXPECT_THAT(inputs_of(graph, "decoder/layer_2/step_1/concat"),
+  EXPECT_THAT(producers_of(graph, "decoder/layer_2/step_1/concat"),
               ElementsAre("decoder/layer_1/step_1/lstm_cell", "attention/step_1/reshape_3"));
-  EXPECT_THAT(inputs_of(graph, "decoder/layer_1/step_0/lstm_cell"),
+  EXPECT_THAT(producers_of(graph, "decoder/layer_1/step_0/lstm_cell"),
               ElementsAre("decoder/layer_1/step_0/dropout", "encoder/layer_1/step_2/lstm_cell",
                           "encoder/layer_1/step_2/lstm_cell", "decoder/layer_1/weights",
                           "decoder/layer_1/bias"));
@@ -99,10 +83,9 @@ TEST(Nmt, ConnectsItsLayersAsGnmtDoes) {
 // What is kept of attention: for every pair of steps, the tanh of batch x hidden numbers.
 TEST(Nmt, AttentionLooksFromEveryStepAtEveryWord) {
   const OpGraph graph = load_graph("nmt:hidden=8,vocabulary=11,steps=5,batch=2,training=false");
-  const Op& fit = graph[static_cast<std::size_t>(op_named(graph, "attention/step_4/tanh"))];
+  const Op& fit = find(graph, "attention/step_4/tanh");
   EXPECT_THAT(fit.outputs[0].shape, ElementsAre(5, 2, 8));
-  const Op& context =
-      graph[static_cast<std::size_t>(op_named(graph, "attention/step_4/batch_matmul"))];
+  const Op& context = find(graph, "attention/step_4/batch_matmul");
   EXPECT_THAT(context.shape, ElementsAre(2, 1, 8, 5));  // for each sentence 1 x 5 times 5 x 8
 }
 

@@ -17,6 +17,7 @@ using test::count_kinds;
 using test::error_of;
 using test::find;
 using test::import;
+using test::last_op;
 using test::model;
 using test::Weight;
 using testing::ElementsAre;
@@ -24,10 +25,6 @@ using testing::HasSubstr;
 
 Weight integer(std::string name, std::int64_t value) {
   return {std::move(name), {}, onnx::TensorProto::INT64, {value}};
-}
-
-const Op& last_op(const OpGraph& graph) {
-  return graph[static_cast<std::size_t>(num_ops(graph)) - 1];
 }
 
 // A model whose node `index` is a Loop with a body.

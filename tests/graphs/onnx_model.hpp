@@ -62,17 +62,12 @@ inline OpGraph import(const std::string& bytes, const std::string& parameters = 
 
 /// Returns why a model cannot be read.
 inline std::string error_of(const std::string& bytes, const std::string& parameters = "") {
-  return error_of_reading("onnx" + parameters, bytes).value_or("no error");
+  return error_of_reading("onnx" + parameters, bytes);
 }
 
-/// Returns the FLOPs of all ops of some kinds.
-inline std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds) {
-  std::int64_t flops = 0;
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    const Op& properties = graph[static_cast<std::size_t>(op)];
-    flops += std::ranges::count(kinds, properties.kind) > 0 ? properties.flops : 0;
-  }
-  return flops;
+/// Returns the last op.
+inline const Op& last_op(const OpGraph& graph) {
+  return graph[static_cast<std::size_t>(num_ops(graph)) - 1];
 }
 
 }  // namespace emplace::test

@@ -15,15 +15,12 @@ namespace {
 using test::error_of;
 using test::find;
 using test::import;
+using test::last_op;
 using test::model;
 using test::Weight;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Shape = std::vector<std::int64_t>;
-
-const Op& last_op(const OpGraph& graph) {
-  return graph[static_cast<std::size_t>(num_ops(graph)) - 1];
-}
 
 Weight integers(std::string name, std::vector<std::int64_t> values) {
   const auto size = static_cast<std::int64_t>(values.size());

@@ -1,9 +1,7 @@
-#include "tests/support/source_path.hpp"
+#include "support/errors.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/model_builder.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -18,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <map>
 
 namespace emplace::onnx_test {
 namespace {
@@ -36,14 +33,10 @@ using test::model;
 #ifndef EMPLACE_WITH_PROTOBUF
 
 TEST(Onnx, SaysHowToGetItWhereItIsNotBuiltIn) {
-  EXPECT_THAT(error_of_reading("onnx", "").value(), HasSubstr("EMPLACE_WITH_PROTOBUF=ON"));
+  EXPECT_THAT(error_of_reading("onnx", ""), HasSubstr("EMPLACE_WITH_PROTOBUF=ON"));
 }
 
 #elif defined(EMPLACE_HAS_LIBONNX)
-
-std::string data_file(const std::string& name) {
-  return read_text_file(test::source_path("tests/graphs/data/" + name));
-}
 
 // --- Models that PyTorch wrote ---
 
@@ -393,13 +386,7 @@ TEST(Onnx, ListsAllKindsThatCannotBeTrained) {
 TEST(Onnx, NamesTheDimensionsThatAreMissing) {
   const std::string bytes = data_file("transformer_opset17.onnx");
   const auto error_with = [&](const std::string& parameters) {
-    try {
-      import(bytes, parameters);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage);
-      return std::string(error.what());
-    }
-    return std::string();
+    return error_of(ErrorCode::kUsage, [&] { import(bytes, parameters); });
   };
   EXPECT_THAT(error_with(""), HasSubstr("folder/file.bin:batch=SIZE,seq=SIZE"));
   EXPECT_THAT(error_with(":batch=3"), HasSubstr("file.bin:seq=SIZE"));
@@ -430,10 +417,7 @@ TEST(Onnx, RefusesWhatItCannotRead) {
   onnx::ModelProto no_results;
   no_results.ParseFromString(model(head + "y = Relu (x) }"));
   no_results.mutable_graph()->mutable_node(0)->clear_output();
-  const struct {
-    std::string bytes;
-    std::string message;
-  } cases[] = {
+  const Mistakes mistakes = {
       {"", "not an ONNX model"},
       {"no protobuf", "not an ONNX model"},
       {no_opset.SerializeAsString(), "does not say which opset"},
@@ -462,9 +446,7 @@ TEST(Onnx, RefusesWhatItCannotRead) {
              {{"s", {2}, onnx::TensorProto::INT64, {1LL << 40, 1LL << 40}}}),
        "does not fit 64 bits"},
   };
-  for (const auto& [bytes, message] : cases) {
-    EXPECT_THAT(error_of(bytes), HasSubstr(message));
-  }
+  expect_errors("onnx", mistakes);
 }
 
 #endif

@@ -3,14 +3,11 @@
 
 #ifdef EMPLACE_HAS_LIBONNX
 
-#include "tests/support/source_path.hpp"
-
-#include <emplace/graphs/text_file.hpp>
-
 #include <graphs/onnx_model.hpp>
 #include <support/graphs.hpp>
 
 #include <map>
+#include <span>
 
 namespace emplace::onnx_training_test {
 namespace {
@@ -20,7 +17,6 @@ using test::error_of;
 using test::find;
 using test::flops_of;
 using test::import;
-using test::inputs_of;
 using test::model;
 using test::Weight;
 using testing::ElementsAre;
@@ -28,10 +24,6 @@ using testing::HasSubstr;
 
 OpGraph trained(const std::string& text, const std::vector<Weight>& weights, int opset = 17) {
   return import(model(text, weights, opset), ":training=true,optimizer=sgd");
-}
-
-std::string data_file(const std::string& name) {
-  return read_text_file(test::source_path("tests/graphs/data/" + name));
 }
 
 // --- One op between a product with weights and the loss ---
@@ -43,6 +35,21 @@ struct Case {
   std::vector<Weight> weights{};
   int opset = 17;
 };
+
+void expect_flops(std::span<const Case> cases) {
+  for (const Case& one : cases) {
+    std::vector<Weight> weights = one.weights;
+    weights.push_back({"w", {3, 6}});
+    const OpGraph graph =
+        trained("g (float[4, 3] x) => (float[N] y) { a = MatMul (x, w) " + one.node + " }", weights,
+                one.opset);
+    for (const auto& [kind, flops] : one.flops) {
+      EXPECT_GT(count_kinds(graph)[kind], 0) << one.node << ": " << kind;
+      EXPECT_EQ(flops_of(graph, {kind}), flops) << one.node << ": " << kind;
+    }
+    EXPECT_GE(count_kinds(graph)["optimizer_update"], 1) << one.node;
+  }
+}
 
 TEST(OnnxTraining, HasARuleForEachFunction) {
   constexpr std::int64_t kCount = 24;
@@ -84,18 +91,7 @@ TEST(OnnxTraining, HasARuleForEachFunction) {
       {"y = PRelu (a, c)", {{"prelu_backward", 3 * kCount}, {"reduce_sum", 18}}, {{"c", {6}}}},
       {"b = Greater (a, c) y = Where (b, a, c)", {{"where", 0}, {"greater", kCount}}, {same}},
   };
-  for (const Case& one : cases) {
-    std::vector<Weight> weights = one.weights;
-    weights.push_back({"w", {3, 6}});
-    const OpGraph graph =
-        trained("g (float[4, 3] x) => (float[N] y) { a = MatMul (x, w) " + one.node + " }", weights,
-                one.opset);
-    for (const auto& [kind, flops] : one.flops) {
-      EXPECT_GT(count_kinds(graph)[kind], 0) << one.node << ": " << kind;
-      EXPECT_EQ(flops_of(graph, {kind}), flops) << one.node << ": " << kind;
-    }
-    EXPECT_GE(count_kinds(graph)["optimizer_update"], 1) << one.node;
-  }
+  expect_flops(cases);
 }
 
 TEST(OnnxTraining, HasARuleForEachReductionAndMovement) {
@@ -124,17 +120,7 @@ TEST(OnnxTraining, HasARuleForEachReductionAndMovement) {
        {{"einsum", 3 * 2 * 4 * 6 * 5}},
        {{"c", {5, 6}}}},
   };
-  for (const Case& one_case : cases) {
-    std::vector<Weight> weights = one_case.weights;
-    weights.push_back({"w", {3, 6}});
-    const OpGraph graph =
-        trained("g (float[4, 3] x) => (float[N] y) { a = MatMul (x, w) " + one_case.node + " }",
-                weights, one_case.opset);
-    for (const auto& [kind, flops] : one_case.flops) {
-      EXPECT_GT(count_kinds(graph)[kind], 0) << one_case.node << ": " << kind;
-      EXPECT_EQ(flops_of(graph, {kind}), flops) << one_case.node << ": " << kind;
-    }
-  }
+  expect_flops(cases);
 }
 
 // Flat steps and choices hand no gradient on: what is before them alone is not trained.

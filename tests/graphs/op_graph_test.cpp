@@ -1,10 +1,10 @@
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
+
 #include <emplace/graphs/op_graph.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -36,13 +36,7 @@ OpGraph graph_of(OpId num_ops, const std::vector<std::pair<OpId, OpId>>& edges) 
 }
 
 std::string error_of(const OpGraph& graph) {
-  try {
-    validate(graph, "my.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { validate(graph, "my.json"); });
 }
 
 TEST(OpGraph, AnOpsInputsKeepTheOrderInWhichTheyWereAdded) {
@@ -63,12 +57,8 @@ TEST(TopologicalOrder, PrefersTheLeastIdAmongReadyOps) {
 TEST(TopologicalOrder, NamesTheOpsOfACycleInTheDirectionOfItsEdges) {
   OpGraph graph = graph_of(5, {{0, 1}, {1, 2}, {2, 3}, {3, 1}, {3, 4}});
   graph[boost::graph_bundle].name = "tiny";
-  try {
-    topological_order(graph);
-    FAIL() << "a cycle was accepted";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "tiny: a cycle of ops: 'b' -> 'c' -> 'd' -> 'b'");
-  }
+  EXPECT_EQ(test::error_of([&] { topological_order(graph); }),
+            "tiny: a cycle of ops: 'b' -> 'c' -> 'd' -> 'b'");
 }
 
 TEST(TopologicalOrder, NamesAtMostEightOpsOfALongCycle) {
@@ -80,8 +70,8 @@ TEST(TopologicalOrder, NamesAtMostEightOpsOfALongCycle) {
 }
 
 TEST(Validate, AcceptsAGraphWithoutOpsAndAnOpWithoutEdges) {
-  EXPECT_EQ(error_of(OpGraph()), "");
-  EXPECT_EQ(error_of(graph_of(1, {})), "");
+  EXPECT_EQ(error_of(OpGraph()), "none");
+  EXPECT_EQ(error_of(graph_of(1, {})), "none");
 }
 
 TEST(Validate, RefusesAnOpThatDependsOnItself) {
@@ -101,7 +91,7 @@ TEST(Validate, RefusesTextThatIsNotUtf8) {
   graph[0].name = "caf\xe9";
   EXPECT_THAT(error_of(graph), HasSubstr("expected a name in UTF-8, found 'caf\\xe9'"));
   graph[0].name = "caf\xc3\xa9";
-  EXPECT_EQ(error_of(graph), "");
+  EXPECT_EQ(error_of(graph), "none");
   graph[0].scope = "\xff";
   EXPECT_THAT(error_of(graph), HasSubstr("expected a scope in UTF-8"));
 }
@@ -115,7 +105,7 @@ TEST(Validate, RefusesAnOutputThatTheProducerDoesNotHave) {
   EXPECT_THAT(error_of(graph), HasSubstr("takes output -2"));
   graph = graph_of(2, {});
   add_dependency(graph, 0, Dependency::kControl, 1);
-  EXPECT_EQ(error_of(graph), "");
+  EXPECT_EQ(error_of(graph), "none");
 }
 
 // Each entry spoils one field of op 'b'.
@@ -176,7 +166,7 @@ TEST(Validate, RefusesQuantitiesThatMakeNoSense) {
 TEST(Validate, RefusesSumsThatDoNotFit64Bits) {
   OpGraph graph = graph_of(2, {});
   graph[0].flops = kHuge;
-  EXPECT_EQ(error_of(graph), "");
+  EXPECT_EQ(error_of(graph), "none");
   graph[1].flops = 1;
   EXPECT_EQ(error_of(graph), "my.json: the sum of FLOPs over all ops does not fit 64 bits");
 
@@ -184,7 +174,7 @@ TEST(Validate, RefusesSumsThatDoNotFit64Bits) {
   graph = graph_of(2, {{0, 1}});
   graph[0].outputs[0].bytes = kHuge / 2;
   graph[1].outputs[0].bytes = 0;
-  EXPECT_EQ(error_of(graph), "");
+  EXPECT_EQ(error_of(graph), "none");
   add_dependency(graph, 0, 0, 1);
   EXPECT_EQ(error_of(graph), "my.json: the sum of bytes over all ops does not fit 64 bits");
 

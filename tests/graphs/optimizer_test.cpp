@@ -1,4 +1,5 @@
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
+
 #include <emplace/graphs/optimizer.hpp>
 
 #include <gmock/gmock.h>
@@ -23,13 +24,8 @@ TEST(Optimizer, IsListedSortedByName) {
 }
 
 TEST(Optimizer, AnUnknownNameSuggestsTheNearest) {
-  try {
-    find_optimizer("adams");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
-    EXPECT_THAT(error.what(), testing::HasSubstr("adam"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUnknownName, [&] { find_optimizer("adams"); }),
+              testing::HasSubstr("adam"));
 }
 
 }  // namespace

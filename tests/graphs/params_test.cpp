@@ -1,5 +1,6 @@
+#include "support/errors.hpp"
+
 #include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/params.hpp>
 
 #include <gmock/gmock.h>
@@ -21,14 +22,7 @@ const std::vector<ParamSpec> kTable = {
 
 template <class Action>
 std::string usage_error(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-    return error.what();
-  }
-  ADD_FAILURE() << "did not throw";
-  return "";
+  return test::error_of(ErrorCode::kUsage, action);
 }
 
 std::string resolve_error(std::string_view text) {

@@ -1,3 +1,5 @@
+#include "support/graphs.hpp"
+
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping.hpp>
 
@@ -16,20 +18,13 @@
 namespace emplace::ptb_test {
 namespace {
 
+using test::count_kinds;
 using testing::SizeIs;
 
 const std::string kSmall = ",hidden=8,vocabulary=11,steps=3,batch=2";
 
 OpGraph member(int index, const std::string& given = kSmall) {
   return load_graph("ptb:member=" + std::to_string(index) + given);
-}
-
-std::int64_t count_of(const OpGraph& graph, std::string_view kind) {
-  std::int64_t count = 0;
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    count += graph[static_cast<std::size_t>(op)].kind == kind;
-  }
-  return count;
 }
 
 // What is computed and from what: the kind of each op, and each edge.
@@ -70,8 +65,8 @@ TEST(Ptb, EachOfTheFirst32IsAValidTrainingGraphAtFullSize) {
   for (int i = 0; i < 32; ++i) {
     for (const std::string split : {"train", "test"}) {
       const OpGraph graph = member(i, ",split=" + split);  // validated by the catalog
-      EXPECT_EQ(count_of(graph, "optimizer_update"), 1 + 12) << split << i;
-      EXPECT_EQ(count_of(graph, "variable"), 1 + 12) << split << i;
+      EXPECT_EQ(count_kinds(graph)["optimizer_update"], 1 + 12) << split << i;
+      EXPECT_EQ(count_kinds(graph)["variable"], 1 + 12) << split << i;
     }
   }
 }
@@ -97,7 +92,7 @@ TEST(Ptb, EveryStepHasTheSameCell) {
     ASSERT_TRUE(kinds_in.contains("cell/step_0" + node));
     EXPECT_EQ(kinds_in["cell/step_0" + node], kinds_in["cell/step_2" + node]);
   }
-  EXPECT_EQ(count_of(graph, "lstm_cell"), 0);
+  EXPECT_EQ(count_kinds(graph)["lstm_cell"], 0);
 }
 
 // s_i = s_j + sigmoid(b) (f(a) - s_j) with [a, b] = s_j W_i, for some j before i. Nodes that none
@@ -114,10 +109,7 @@ TEST(Ptb, ANodeReadsOneNodeBeforeItAndTheUnreadAreTheResult) {
         continue;
       }
       const int node = std::stoi(graph[op].scope.substr(prefix.size()));
-      std::vector<std::string> inputs;
-      for (const auto edge : boost::make_iterator_range(boost::in_edges(op, graph))) {
-        inputs.push_back(graph[boost::source(edge, graph)].name);
-      }
+      const std::vector<std::string> inputs = test::producers_of(graph, graph[op].name);
       ASSERT_EQ(inputs.size(), 2U);
       if (node > 0) {
         EXPECT_TRUE(inputs[1].starts_with(prefix) && inputs[1].ends_with("/add")) << inputs[1];

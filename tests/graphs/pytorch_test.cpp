@@ -1,4 +1,5 @@
-#include "tests/support/source_path.hpp"
+#include "support/errors.hpp"
+#include "support/graphs.hpp"
 
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/text_file.hpp>
@@ -15,52 +16,31 @@
 namespace emplace::pytorch_test {
 namespace {
 
+using test::find;
+using test::producers_of;
 using testing::HasSubstr;
-
-OpId find_op(const OpGraph& graph, std::string_view name) {
-  OpId op = 0;
-  while (graph[static_cast<std::size_t>(op)].name != name) {
-    ++op;
-  }
-  return op;
-}
-
-const Op& op_named(const OpGraph& graph, std::string_view name) {
-  return graph[static_cast<std::size_t>(find_op(graph, name))];
-}
-
-// The names of the ops that an op reads, in the order of its inputs.
-std::vector<std::string> producers(const OpGraph& graph, std::string_view name) {
-  std::vector<std::string> names;
-  const auto [begin, end] = boost::in_edges(static_cast<std::size_t>(find_op(graph, name)), graph);
-  for (auto edge = begin; edge != end; ++edge) {
-    names.push_back(graph[boost::source(*edge, graph)].name);
-  }
-  return names;
-}
 
 // A training step on images of 4 x 3 x 8 x 8: convolution to 8 x 6 x 6, relu, flatten, linear
 // to 10.
 class TrainingStep : public testing::Test {
  protected:
-  OpGraph graph_ = read_format(
-      "pytorch", read_text_file(test::source_path("tests/graphs/data/pytorch_et.json")));
+  OpGraph graph_ = read_format("pytorch", data_file("pytorch_et.json"));
 };
 
 TEST_F(TrainingStep, HasTheWorkOfItsLayers) {
   constexpr std::int64_t kConv = 2 * (4 * 8 * 6 * 6) * (3 * 3 * 3);
-  EXPECT_EQ(op_named(graph_, "aten::conv2d").kind, "conv2d");
-  EXPECT_EQ(op_named(graph_, "aten::conv2d").flops, kConv);
-  EXPECT_EQ(op_named(graph_, "aten::conv2d").bytes_read, 4 * (4 * 3 * 8 * 8 + 8 * 27 + 8));
+  EXPECT_EQ(find(graph_, "aten::conv2d").kind, "conv2d");
+  EXPECT_EQ(find(graph_, "aten::conv2d").flops, kConv);
+  EXPECT_EQ(find(graph_, "aten::conv2d").bytes_read, 4 * (4 * 3 * 8 * 8 + 8 * 27 + 8));
   // The image needs no gradient, so only that of the filters is computed.
-  EXPECT_EQ(op_named(graph_, "aten::convolution_backward").flops, kConv);
+  EXPECT_EQ(find(graph_, "aten::convolution_backward").flops, kConv);
   constexpr std::int64_t kLinear = 2 * 4 * 288 * 10;
   for (const std::string name : {"aten::linear", "aten::mm", "aten::mm_2"}) {
-    EXPECT_EQ(op_named(graph_, name).kind, "matmul");
-    EXPECT_EQ(op_named(graph_, name).flops, kLinear) << name;
+    EXPECT_EQ(find(graph_, name).kind, "matmul");
+    EXPECT_EQ(find(graph_, name).flops, kLinear) << name;
   }
-  EXPECT_EQ(op_named(graph_, "aten::linear").shape, (std::vector<std::int64_t>{4, 10, 288}));
-  EXPECT_EQ(op_named(graph_, "aten::relu").flops, 4 * 8 * 6 * 6);
+  EXPECT_EQ(find(graph_, "aten::linear").shape, (std::vector<std::int64_t>{4, 10, 288}));
+  EXPECT_EQ(find(graph_, "aten::relu").flops, 4 * 8 * 6 * 6);
 }
 
 TEST_F(TrainingStep, HasTheParametersThatTheOptimizerUpdates) {
@@ -68,51 +48,50 @@ TEST_F(TrainingStep, HasTheParametersThatTheOptimizerUpdates) {
   EXPECT_EQ(sum.parameters, 8 * 27 + 8 + 10 * 288 + 10);  // as PyTorch counts them
   EXPECT_EQ(sum.persistent_bytes, 4 * sum.parameters);
   EXPECT_EQ(sum.parameter_bytes, 4 * sum.parameters);
-  EXPECT_EQ(op_named(graph_, "tensor_5").kind, "variable");  // the filters
-  EXPECT_EQ(op_named(graph_, "tensor_3").kind, "input");     // the images
-  EXPECT_EQ(op_named(graph_, "tensor_5").colocation, op_named(graph_, "aten::conv2d").colocation);
+  EXPECT_EQ(find(graph_, "tensor_5").kind, "variable");  // the filters
+  EXPECT_EQ(find(graph_, "tensor_3").kind, "input");     // the images
+  EXPECT_EQ(find(graph_, "tensor_5").colocation, find(graph_, "aten::conv2d").colocation);
 }
 
 TEST_F(TrainingStep, FollowsTensorsThroughTheBackwardPass) {
-  EXPECT_EQ(producers(graph_, "aten::relu"), (std::vector<std::string>{"aten::conv2d"}));
-  EXPECT_EQ(producers(graph_, "aten::flatten"), (std::vector<std::string>{"aten::relu"}));
+  EXPECT_EQ(producers_of(graph_, "aten::relu"), (std::vector<std::string>{"aten::conv2d"}));
+  EXPECT_EQ(producers_of(graph_, "aten::flatten"), (std::vector<std::string>{"aten::relu"}));
   // What the backward pass unpacks is a new tensor object, whose number was another's before.
-  EXPECT_EQ(producers(graph_, "aten::threshold_backward"),
+  EXPECT_EQ(producers_of(graph_, "aten::threshold_backward"),
             (std::vector<std::string>{"aten::reshape", "aten::flatten"}));
-  EXPECT_EQ(producers(graph_, "aten::convolution_backward"),
+  EXPECT_EQ(producers_of(graph_, "aten::convolution_backward"),
             (std::vector<std::string>{"aten::threshold_backward", "tensor_3", "tensor_5"}));
   // The logarithms of the probabilities were made within cross_entropy_loss: one output, 40
   // numbers.
-  EXPECT_EQ(producers(graph_, "aten::_log_softmax_backward_data"),
+  EXPECT_EQ(producers_of(graph_, "aten::_log_softmax_backward_data"),
             (std::vector<std::string>{"aten::nll_loss_backward", "aten::cross_entropy_loss"}));
   EXPECT_EQ(
-      std::ranges::count(op_named(graph_, "aten::cross_entropy_loss").outputs, 160, &Output::bytes),
-      1);
+      std::ranges::count(find(graph_, "aten::cross_entropy_loss").outputs, 160, &Output::bytes), 1);
 }
 
 TEST_F(TrainingStep, TellsThePassesApart) {
-  EXPECT_EQ(op_named(graph_, "aten::conv2d").phase, Phase::kForward);
-  EXPECT_EQ(op_named(graph_, "aten::convolution_backward").phase, Phase::kBackward);
-  EXPECT_EQ(op_named(graph_, "aten::add_").phase, Phase::kUpdate);
+  EXPECT_EQ(find(graph_, "aten::conv2d").phase, Phase::kForward);
+  EXPECT_EQ(find(graph_, "aten::convolution_backward").phase, Phase::kBackward);
+  EXPECT_EQ(find(graph_, "aten::add_").phase, Phase::kUpdate);
 }
 
 TEST(PyTorch, CanSplitOperatorsIntoThoseThatTheyCall) {
-  const std::string trace = read_text_file(test::source_path("tests/graphs/data/pytorch_et.json"));
+  const std::string trace = data_file("pytorch_et.json");
   const OpGraph graph = read_format("pytorch:level=innermost", trace);
-  EXPECT_EQ(op_named(graph, "aten::clamp_min").phase, Phase::kForward);
+  EXPECT_EQ(find(graph, "aten::clamp_min").phase, Phase::kForward);
   for (OpId op = 0; op < num_ops(graph); ++op) {
     EXPECT_NE(graph[static_cast<std::size_t>(op)].name, "aten::linear");
   }
 }
 
 TEST(PyTorch, LosesNoWorkAtTheInnermostLevel) {
-  const std::string trace = read_text_file(test::source_path("tests/graphs/data/pytorch_et.json"));
+  const std::string trace = data_file("pytorch_et.json");
   const OpGraph graph = read_format("pytorch:level=innermost", trace);
   EXPECT_EQ(totals(graph).flops, totals(read_format("pytorch", trace)).flops);
   EXPECT_EQ(totals(graph).parameters, 3114);
   // It calls aten::empty and aten::as_strided_, and does the work itself.
-  EXPECT_EQ(op_named(graph, "aten::mkldnn_convolution").flops, 2 * (4 * 8 * 6 * 6) * 27);
-  EXPECT_EQ(op_named(graph, "aten::addmm").flops, 2 * 4 * 288 * 10);  // calls aten::copy_
+  EXPECT_EQ(find(graph, "aten::mkldnn_convolution").flops, 2 * (4 * 8 * 6 * 6) * 27);
+  EXPECT_EQ(find(graph, "aten::addmm").flops, 2 * 4 * 288 * 10);  // calls aten::copy_
 }
 
 // --- Traces made by hand, as PyTorch writes them ------------------------------------------------
@@ -153,7 +132,7 @@ TEST(PyTorch, CountsTheProductsOfRecurrentNetworks) {
                         tensor(5, {1, 5, 20}), weights),
             "[5, 9, 12], [[1, 5, 20], [1, 5, 20]], [[80, 12], [80, 20], [80], [80]], [], []",
             tensor(10, {5, 9, 20}), "[5, 9, 20]")});
-  EXPECT_EQ(op_named(lstm, "aten::lstm").flops, kLstm);
+  EXPECT_EQ(find(lstm, "aten::lstm").flops, kLstm);
   EXPECT_EQ(totals(lstm).parameters, 80 * 12 + 80 * 20 + 80 + 80);  // where weights stand
   const std::string values =
       fmt::format("{}, [{}], 4, {}", tensor(3, {9, 5, 12}), weights, tensor(4, {1, 5, 20}));
@@ -162,8 +141,8 @@ TEST(PyTorch, CountsTheProductsOfRecurrentNetworks) {
       {call(2, 1, "aten::_cudnn_rnn", values, shapes, tensor(10, {9, 5, 20}), "[9, 5, 20]"),
        call(20, 1, "aten::_cudnn_rnn_backward", values, shapes, tensor(11, {9, 5, 12}),
             "[9, 5, 12]")});
-  EXPECT_EQ(op_named(cudnn, "aten::_cudnn_rnn").flops, kLstm);
-  EXPECT_EQ(op_named(cudnn, "aten::_cudnn_rnn_backward").flops, 2 * kLstm);
+  EXPECT_EQ(find(cudnn, "aten::_cudnn_rnn").flops, kLstm);
+  EXPECT_EQ(find(cudnn, "aten::_cudnn_rnn_backward").flops, 2 * kLstm);
 }
 
 TEST(PyTorch, CountsTheProductsOfAttention) {
@@ -182,14 +161,14 @@ TEST(PyTorch, CountsTheProductsOfAttention) {
         read_calls({call(2, 1, name, inputs, shapes, result, "[2, 3, 10, 6]"),
                     call(10, 1, name + "_backward", result + ", " + inputs,
                          "[2, 3, 10, 6], " + shapes, tensor(11, {2, 3, 10, 8}), "[2, 3, 10, 8]")});
-    EXPECT_EQ(op_named(graph, name).flops, 2 * kScores * (8 + 6)) << name;
-    EXPECT_EQ(op_named(graph, name + "_backward").flops, 2 * kScores * (3 * 8 + 2 * 6)) << name;
+    EXPECT_EQ(find(graph, name).flops, 2 * kScores * (8 + 6)) << name;
+    EXPECT_EQ(find(graph, name + "_backward").flops, 2 * kScores * (3 * 8 + 2 * 6)) << name;
   }
   // The kernel within has heads behind lengths.
   const OpGraph kernel =
       read_calls({call(2, 1, "aten::_flash_attention_forward", inputs,
                        "[2, 10, 3, 8], [2, 7, 3, 8], [2, 7, 3, 6]", result, "[2, 10, 3, 6]")});
-  EXPECT_EQ(op_named(kernel, "aten::_flash_attention_forward").flops, 2 * kScores * (8 + 6));
+  EXPECT_EQ(find(kernel, "aten::_flash_attention_forward").flops, 2 * kScores * (8 + 6));
 }
 
 TEST(PyTorch, CountsAnOperatorWithoutARuleByThoseThatItCalls) {
@@ -199,7 +178,7 @@ TEST(PyTorch, CountsAnOperatorWithoutARuleByThoseThatItCalls) {
                        "[], [[5, 9, 16], [5, 9, 16]]", tensor(4, {5, 9, 9}), "[5, 9, 9]"),
                   call(6, 2, "aten::bmm", x + ", " + x, "[5, 9, 16], [5, 16, 9]",
                        tensor(4, {5, 9, 9}), "[5, 9, 9]")});
-  EXPECT_EQ(op_named(graph, "aten::einsum").flops, 2 * 5 * 9 * 9 * 16);
+  EXPECT_EQ(find(graph, "aten::einsum").flops, 2 * 5 * 9 * 9 * 16);
 }
 
 TEST(PyTorch, CountsTransposedAndDepthwiseConvolutions) {
@@ -216,16 +195,16 @@ TEST(PyTorch, CountsTransposedAndDepthwiseConvolutions) {
             "[2, 4, 11, 11], [2, 6, 5, 5], [6, 4, 3, 3]", x + ", " + tensor(7, {6, 4, 3, 3}),
             "[2, 6, 5, 5], [6, 4, 3, 3]")});
   constexpr std::int64_t kFlops = 2 * (2 * 6 * 5 * 5) * (4 * 3 * 3);
-  EXPECT_EQ(op_named(transposed, "aten::convolution").kind, "conv2d_transpose");
-  EXPECT_EQ(op_named(transposed, "aten::convolution").flops, kFlops);
-  EXPECT_EQ(op_named(transposed, "aten::convolution_backward").flops, 2 * kFlops);
+  EXPECT_EQ(find(transposed, "aten::convolution").kind, "conv2d_transpose");
+  EXPECT_EQ(find(transposed, "aten::convolution").flops, kFlops);
+  EXPECT_EQ(find(transposed, "aten::convolution_backward").flops, 2 * kFlops);
   const OpGraph depthwise = read_calls(
       {call(2, 1, "aten::conv2d",
             fmt::format("{}, {}, null, [1, 1], [1, 1], [1, 1], 6", x, tensor(4, {6, 1, 3, 3})),
             "[2, 6, 5, 5], [6, 1, 3, 3]", tensor(6, {2, 6, 5, 5}), "[2, 6, 5, 5]")});
-  EXPECT_EQ(op_named(depthwise, "aten::conv2d").kind, "depthwise_conv2d");
-  EXPECT_EQ(op_named(depthwise, "aten::conv2d").flops, 2 * (2 * 6 * 5 * 5) * (3 * 3));
-  EXPECT_EQ(op_named(depthwise, "aten::conv2d").shape,
+  EXPECT_EQ(find(depthwise, "aten::conv2d").kind, "depthwise_conv2d");
+  EXPECT_EQ(find(depthwise, "aten::conv2d").flops, 2 * (2 * 6 * 5 * 5) * (3 * 3));
+  EXPECT_EQ(find(depthwise, "aten::conv2d").shape,
             (std::vector<std::int64_t>{2, 6, 5, 5, 3, 3, 1, 1, 5, 5}));
 }
 
@@ -238,7 +217,7 @@ TEST(PyTorch, TakesNoOtherSwitchForTransposed) {
           fmt::format("{}, {}, [1, 1], [2, 2], [1, 1], 1, {}, false, true",
                       tensor(3, {8, 64, 56, 56}), tensor(4, {128, 64, 3, 3}), benchmark),
           "[8, 64, 56, 56], [128, 64, 3, 3]", tensor(5, {8, 128, 28, 28}), "[8, 128, 28, 28]")});
-      const Op& op = op_named(graph, name);
+      const Op& op = find(graph, name);
       EXPECT_EQ(op.kind, "conv2d") << name << ' ' << benchmark;
       EXPECT_EQ(op.flops, 2LL * (8 * 128 * 28 * 28) * (64 * 3 * 3)) << name << ' ' << benchmark;
       EXPECT_EQ(op.shape, (std::vector<std::int64_t>{8, 64, 56, 56, 128, 3, 3, 2, 2, 1, 28, 28}));
@@ -276,10 +255,10 @@ TEST(PyTorch, TellsParametersMomentsAndStatisticsApart) {
   const GraphTotals sum = totals(graph);
   EXPECT_EQ(sum.parameters, 32 + 8);
   EXPECT_EQ(sum.persistent_bytes, 4 * (3 * (32 + 8) + 2 * 2));  // two moments, two statistics
-  EXPECT_EQ(op_named(graph, "tensor_20").kind, "constant");
-  EXPECT_TRUE(op_named(graph, "aten::_fused_adam_").outputs.empty());  // where they were
+  EXPECT_EQ(find(graph, "tensor_20").kind, "constant");
+  EXPECT_TRUE(find(graph, "aten::_fused_adam_").outputs.empty());  // where they were
   // The second step reads the same memory, after the update.
-  EXPECT_EQ(producers(graph, "aten::linear_2"),
+  EXPECT_EQ(producers_of(graph, "aten::linear_2"),
             (std::vector<std::string>{"tensor_5", "tensor_3", "aten::_fused_adam_"}));
 }
 
@@ -328,26 +307,26 @@ std::string kernel(int external, double us) {
 
 TEST(PyTorch, ReadsTheLaterSchemaToo) {
   const OpGraph graph = read_format("pytorch", kTrace);
-  EXPECT_EQ(op_named(graph, "aten::addmm").flops, 2 * 2 * 6 * 4);
-  EXPECT_EQ(producers(graph, "aten::relu_"), (std::vector<std::string>{"aten::addmm"}));
-  EXPECT_EQ(op_named(graph, "aten::relu_").kind, "relu");
-  EXPECT_TRUE(op_named(graph, "aten::relu_").measured.empty());
+  EXPECT_EQ(find(graph, "aten::addmm").flops, 2 * 2 * 6 * 4);
+  EXPECT_EQ(producers_of(graph, "aten::relu_"), (std::vector<std::string>{"aten::addmm"}));
+  EXPECT_EQ(find(graph, "aten::relu_").kind, "relu");
+  EXPECT_TRUE(find(graph, "aten::relu_").measured.empty());
 }
 
 TEST(PyTorch, TakesTimesOfOperatorsWhereNothingRanOnAGpu) {
   const OpGraph graph = with_kineto(cpu_op(21, 1, 30) + "," + cpu_op(22, 2, 10) + "," +
                                     cpu_op(23, 3, 4.125) + R"(, {"ph": "M", "name": "x"})");
-  EXPECT_EQ(op_named(graph, "aten::addmm").measured[0].cost_us, 30);
-  EXPECT_EQ(op_named(graph, "aten::addmm").measured[0].device_class, "gpu");
-  EXPECT_EQ(op_named(graph, "aten::relu_").measured[0].cost_us, 4.125);
+  EXPECT_EQ(find(graph, "aten::addmm").measured[0].cost_us, 30);
+  EXPECT_EQ(find(graph, "aten::addmm").measured[0].device_class, "gpu");
+  EXPECT_EQ(find(graph, "aten::relu_").measured[0].cost_us, 4.125);
 }
 
 TEST(PyTorch, AddsUpTheKernelsOfAnOperatorAndOfWhatItCalls) {
   const OpGraph graph =
       with_kineto(cpu_op(21, 1, 30) + "," + cpu_op(22, 2, 10) + "," + cpu_op(23, 3, 4) + "," +
                   kernel(1, 5.5) + "," + kernel(1, 1) + "," + kernel(2, 0.25));
-  EXPECT_EQ(op_named(graph, "aten::addmm").measured[0].cost_us, 6.75);
-  EXPECT_EQ(op_named(graph, "aten::relu_").measured[0].cost_us, 0);  // launched nothing
+  EXPECT_EQ(find(graph, "aten::addmm").measured[0].cost_us, 6.75);
+  EXPECT_EQ(find(graph, "aten::relu_").measured[0].cost_us, 0);  // launched nothing
 }
 
 std::string plain_op(const std::string& name, int at) {
@@ -362,15 +341,15 @@ TEST(PyTorch, JoinsTimesByExternalIdsThatNameTheSameOperators) {
   const OpGraph graph =
       with_kineto(fmt::format("{}, {}, {}", plain_op("aten::addmm", 21),
                               plain_op("aten::copy_", 22), plain_op("aten::relu_", 23)));
-  EXPECT_EQ(op_named(graph, "aten::relu_").measured[0].cost_us, 23 * 0.0078125);
+  EXPECT_EQ(find(graph, "aten::relu_").measured[0].cost_us, 23 * 0.0078125);
 }
 
 TEST(PyTorch, JoinsTimesByTheSequenceOfOperators) {
   const OpGraph graph = with_kineto(fmt::format(
       "{}, {}, {}, {}, {}", plain_op("aten::addmm", 21), plain_op("aten::relu_", 22),
       plain_op("aten::addmm", 23), plain_op("aten::copy_", 24), plain_op("aten::relu_", 25)));
-  EXPECT_EQ(op_named(graph, "aten::addmm").measured[0].cost_us, 23 * 0.0078125);
-  EXPECT_EQ(op_named(graph, "aten::relu_").measured[0].cost_us, 25 * 0.0078125);
+  EXPECT_EQ(find(graph, "aten::addmm").measured[0].cost_us, 23 * 0.0078125);
+  EXPECT_EQ(find(graph, "aten::relu_").measured[0].cost_us, 25 * 0.0078125);
 }
 
 TEST(PyTorch, FindsTheOperatorOfAKernelByItsLaunch) {
@@ -380,17 +359,16 @@ TEST(PyTorch, FindsTheOperatorOfAKernelByItsLaunch) {
             "ts": 2, "dur": 1, "args": {"External id": 3, "correlation": 77}},
            {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 9, "dur": 2.5,
             "args": {"External id": 33, "correlation": 77, "stream": 7}})");
-  EXPECT_EQ(op_named(graph, "aten::relu_").measured[0].cost_us, 2.5);
-  EXPECT_EQ(op_named(graph, "aten::addmm").measured[0].cost_us, 0);
+  EXPECT_EQ(find(graph, "aten::relu_").measured[0].cost_us, 2.5);
+  EXPECT_EQ(find(graph, "aten::addmm").measured[0].cost_us, 0);
 }
 
 TEST(PyTorch, RefusesATraceOfTimesThatCannotBeJoined) {
-  try {
-    with_kineto(R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args": {}})");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no cpu_op has a 'Record function id'"));
-  }
+  EXPECT_THAT(
+      test::error_of([&] {
+        with_kineto(R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args": {}})");
+      }),
+      HasSubstr("no cpu_op has a 'Record function id'"));
 }
 
 TEST(PyTorch, RefusesWhatIsNoTrace) {
@@ -404,10 +382,7 @@ TEST(PyTorch, RefusesWhatIsNoTrace) {
         id, parent, input);
   };
   const std::string tensor = R"([7, 8, 0, 1, 4, "cpu"])";
-  const struct {
-    std::string text;
-    std::string message;
-  } cases[] = {
+  const Mistakes mistakes = {
       {nodes(""), "no node is an operator"},
       {nodes(node(2, 1, tensor) + "," + node(2, 1, tensor)), "/nodes: the id 2 appears twice"},
       {nodes(node(2, 5, tensor)), "node 2: expected a parent that began before it, found 5"},
@@ -418,9 +393,7 @@ TEST(PyTorch, RefusesWhatIsNoTrace) {
       {R"({"schema": "1.0.1", "nodes": [{"id": 2}]})",
        "/nodes/0: the member 'ctrl_deps' is missing"},
   };
-  for (const auto& [text, message] : cases) {
-    EXPECT_THAT(error_of_reading("pytorch", text).value_or("no error"), HasSubstr(message));
-  }
+  expect_errors("pytorch", mistakes);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "support/graphs.hpp"
+
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping.hpp>
 
@@ -8,17 +10,11 @@
 namespace emplace::rnnlm_test {
 namespace {
 
+using test::count_kinds;
+
 // Weights of an LSTM layer: four gates, each of which reads input, state and a bias.
 constexpr std::int64_t lstm(std::int64_t inputs, std::int64_t hidden) {
   return 4 * hidden * (inputs + hidden + 1);
-}
-
-std::int64_t count_of(const OpGraph& graph, std::string_view kind) {
-  std::int64_t count = 0;
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    count += graph[static_cast<std::size_t>(op)].kind == kind;
-  }
-  return count;
 }
 
 // Zaremba et al. 2014, section 4.1: the large network has two layers of 1500 units and 35 steps on
@@ -33,11 +29,11 @@ TEST(Rnnlm, HasTheParametersOfThePublishedNetworks) {
 
 TEST(Rnnlm, HasOneCellForEachLayerAndStepAndOneSetOfWeightsForEachLayer) {
   const OpGraph graph = load_graph("rnnlm:layers=3,steps=7,hidden=16,vocabulary=50,batch=2");
-  EXPECT_EQ(count_of(graph, "lstm_cell"), 3 * 7);
-  EXPECT_EQ(count_of(graph, "lstm_cell_backward"), 3 * 7);
-  EXPECT_EQ(count_of(graph, "softmax_cross_entropy"), 7);
-  EXPECT_EQ(count_of(graph, "variable"), 1 + 3 * 2 + 2);
-  EXPECT_EQ(count_of(graph, "optimizer_update"), 1 + 3 * 2 + 2);
+  EXPECT_EQ(count_kinds(graph)["lstm_cell"], 3 * 7);
+  EXPECT_EQ(count_kinds(graph)["lstm_cell_backward"], 3 * 7);
+  EXPECT_EQ(count_kinds(graph)["softmax_cross_entropy"], 7);
+  EXPECT_EQ(count_kinds(graph)["variable"], 1 + 3 * 2 + 2);
+  EXPECT_EQ(count_kinds(graph)["optimizer_update"], 1 + 3 * 2 + 2);
 }
 
 // Forward: for each word and layer a product of 2 hidden numbers with four gates and 13 operations

@@ -1,4 +1,5 @@
-#include <emplace/graphs/error.hpp>
+#include "support/errors.hpp"
+
 #include <emplace/graphs/text_file.hpp>
 
 #include <fcntl.h>
@@ -37,14 +38,7 @@ class TextFile : public testing::Test {
 
 template <class Action>
 std::string io_error(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kIo);
-    return error.what();
-  }
-  ADD_FAILURE() << "did not throw";
-  return "";
+  return test::error_of(ErrorCode::kIo, action);
 }
 
 TEST_F(TextFile, IsReadAsItWasWritten) {
@@ -142,13 +136,8 @@ TEST_F(TextFile, ThatIsGzippedIsUnzipped) {
   for (const std::string& bad :
        {gzipped.substr(0, 20), gzipped.substr(0, 12) + "xxxxxxxxxxxxxxx"}) {
     write_text_file(path("bad.gz"), bad);
-    try {
-      read_text_file(path("bad.gz"));
-      ADD_FAILURE() << "did not throw";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kFormat);
-      EXPECT_THAT(error.what(), testing::HasSubstr("cut off or damaged"));
-    }
+    EXPECT_THAT(test::error_of(ErrorCode::kFormat, [&] { read_text_file(path("bad.gz")); }),
+                testing::HasSubstr("cut off or damaged"));
   }
 }
 

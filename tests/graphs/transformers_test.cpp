@@ -1,7 +1,8 @@
 // The transformers against published parameter counts and closed forms of their multiply-adds.
 
+#include "support/errors.hpp"
+
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
@@ -9,16 +10,15 @@
 #include <gtest/gtest.h>
 #include <support/graphs.hpp>
 
-#include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace emplace::transformers_test {
 namespace {
 
 using test::count_kinds;
+using test::scopes_of;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
@@ -35,14 +35,6 @@ std::int64_t multiply_adds(const OpGraph& graph, Phase phase = Phase::kForward) 
     }
   }
   return flops / 2;
-}
-
-std::set<std::string> scopes(const OpGraph& graph) {
-  std::set<std::string> result;
-  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-    result.insert(graph[op].scope);
-  }
-  return result;
 }
 
 // Of one layer of width d: projections 4 d^2 and feed-forward network 2 d f for each of s tokens,
@@ -88,13 +80,8 @@ TEST(Gpt2, ACacheHoldsKeysAndValuesOfEveryLayer) {
 TEST(Gpt2, MorePositionsThanItHasLearnedAreRefusedAndSoIsACacheInTraining) {
   for (const char* spec : {"gpt2-small:training=false,sequence=1000,cached=100", "gpt2-xl:cached=1",
                            "llama-7b:cached=1", "llama-block:cached=1"}) {
-    try {
-      load_graph(spec);
-      FAIL() << spec;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage) << spec;
-      EXPECT_THAT(error.what(), HasSubstr("cache")) << spec;
-    }
+    EXPECT_THAT(test::error_of(ErrorCode::kUsage, [&] { load_graph(spec); }), HasSubstr("cache"))
+        << spec;
   }
 }
 
@@ -220,7 +207,7 @@ TEST(MoeTransformer, ExpertsWorkUpToTheirCapacity) {
 }
 
 TEST(MoeTransformer, EachExpertHasAScopeOfItsOwn) {
-  const auto names = scopes(load_graph("moe-transformer:experts=3"));
+  const auto names = scopes_of(load_graph("moe-transformer:experts=3"));
   EXPECT_THAT(names, IsSupersetOf({"layer_0/feed_forward", "layer_1/mixture/router",
                                    "layer_1/mixture/expert_0", "layer_1/mixture/expert_2",
                                    "layer_11/mixture/expert_1"}));
@@ -294,12 +281,12 @@ TEST(Transformers, GradientsOfProductsTakeTwiceTheForwardPass) {
 
 TEST(Transformers, LayersAndTheirHalvesHaveScopes) {
   for (const std::string name : {"gpt2-small", "bert-base", "llama-7b", "vit", "transformer-xl"}) {
-    EXPECT_THAT(scopes(load_graph(name + ":batch=1")),
+    EXPECT_THAT(scopes_of(load_graph(name + ":batch=1")),
                 IsSupersetOf({"embedding", "layer_0/attention", "layer_0/feed_forward",
                               "layer_11/attention", "head"}))
         << name;
   }
-  EXPECT_THAT(scopes(load_graph("t5:batch=1")),
+  EXPECT_THAT(scopes_of(load_graph("t5:batch=1")),
               IsSupersetOf({"encoder/layer_0/attention", "encoder/layer_11/feed_forward",
                             "decoder/layer_11/cross_attention", "head"}));
 }

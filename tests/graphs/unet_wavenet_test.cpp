@@ -1,14 +1,14 @@
 // U-Net and WaveNet against published numbers and closed forms.
 
+#include "support/errors.hpp"
+
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/graphs.hpp>
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -52,13 +52,8 @@ TEST(Unet, MapsHaveTheSizesOfThePapersFigure) {
 }
 
 TEST(Unet, AnImageThatDoesNotHalveEvenlyIsRefused) {
-  try {
-    load_graph("unet:image=512");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-    EXPECT_THAT(error.what(), HasSubstr("188, 204"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUsage, [&] { load_graph("unet:image=512"); }),
+              HasSubstr("188, 204"));
 }
 
 TEST(Wavenet, HasTheParametersOfItsConvolutions) {

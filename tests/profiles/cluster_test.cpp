@@ -102,36 +102,21 @@ TEST(ClusterCatalog, ReadsAFileWhereAPathIsGiven) {
 }
 
 TEST(ClusterCatalog, UnknownNameSuggestsTheNearest) {
-  try {
-    load_cluster("p2-8xlarge-3");
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("'p2-8xlarge-2'"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUnknownName, [&] { load_cluster("p2-8xlarge-3"); }),
+              ::testing::HasSubstr("'p2-8xlarge-2'"));
 }
 
 TEST(ClusterCatalog, MissingFileIsNamed) {
-  try {
-    load_cluster("no/such/cluster.json");
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kIo);
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("no/such/cluster.json"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kIo, [&] { load_cluster("no/such/cluster.json"); }),
+              ::testing::HasSubstr("no/such/cluster.json"));
 }
 
 class HostileCluster : public ::testing::TestWithParam<HostileText> {};
 
 TEST_P(HostileCluster, IsRefusedWithFileAndPlace) {
-  try {
-    read_cluster(GetParam().text, "bad.json");
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(), ::testing::StartsWith("bad.json:"));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr(GetParam().says));
-  }
+  EXPECT_THAT(
+      test::error_of(ErrorCode::kFormat, [&] { read_cluster(GetParam().text, "bad.json"); }),
+      testing::AllOf(::testing::StartsWith("bad.json:"), ::testing::HasSubstr(GetParam().says)));
 }
 
 std::string with_devices(std::string_view devices) {

@@ -66,21 +66,14 @@ TEST(CostModel, CostMeasuredOnAnotherClassOfDevicesSaysNothing) {
   EXPECT_EQ(cost.source, CostSource::kRoofline);
 }
 
-TEST(CostModel, ClassThatTheProfileDoesNotListIsAGuess) {
-  Op op = conv2d(4000, 60, 40);
-  op.kind = "matmul";
-  // 10 + max(4000 / (0.1 * 1000), 100 / (0.2 * 100)) = 10 + max(40, 5).
-  const Cost cost = op_cost(round_numbers(), op);
-  EXPECT_DOUBLE_EQ(cost.us, 50);
-  EXPECT_EQ(cost.source, CostSource::kGuess);
-}
-
-TEST(CostModel, UnknownKindIsAGuess) {
-  Op op = conv2d(4000, 60, 40);
-  op.kind = "quantum-sort";
-  const Cost cost = op_cost(round_numbers(), op);
-  EXPECT_DOUBLE_EQ(cost.us, 50);
-  EXPECT_EQ(cost.source, CostSource::kGuess);
+// 10 + max(4000 / (0.1 * 1000), 100 / (0.2 * 100)) = 10 + max(40, 5).
+TEST(CostModel, ClassThatTheProfileDoesNotListAndUnknownKindAreGuesses) {
+  for (const char* kind : {"matmul", "quantum-sort"}) {
+    Op op = conv2d(4000, 60, 40);
+    op.kind = kind;
+    EXPECT_DOUBLE_EQ(op_cost(round_numbers(), op).us, 50) << kind;
+    EXPECT_EQ(op_cost(round_numbers(), op).source, CostSource::kGuess) << kind;
+  }
 }
 
 TEST(CostModel, OpThatLaunchesNothingCostsExactlyNothing) {

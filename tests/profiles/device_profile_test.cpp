@@ -141,26 +141,16 @@ TEST(DeviceProfileFile, ShippedNamesAreTheNamesInTheFiles) {
 }
 
 TEST(DeviceProfileFile, UnknownNameSuggestsTheNearest) {
-  try {
-    load_device_profile("k8O");
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnknownName);
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("'k80'"));
-  }
+  EXPECT_THAT(test::error_of(ErrorCode::kUnknownName, [&] { load_device_profile("k8O"); }),
+              ::testing::HasSubstr("'k80'"));
 }
 
 class HostileDeviceProfile : public ::testing::TestWithParam<HostileText> {};
 
 TEST_P(HostileDeviceProfile, IsRefusedWithFileAndPlace) {
-  try {
-    read_device_profile(GetParam().text, "bad.json");
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFormat);
-    EXPECT_THAT(error.what(), ::testing::StartsWith("bad.json:"));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr(GetParam().says));
-  }
+  EXPECT_THAT(
+      test::error_of(ErrorCode::kFormat, [&] { read_device_profile(GetParam().text, "bad.json"); }),
+      testing::AllOf(::testing::StartsWith("bad.json:"), ::testing::HasSubstr(GetParam().says)));
 }
 
 const HostileText kHostileProfiles[] = {

@@ -26,6 +26,11 @@ OpMeasurement measured(std::int64_t flops, std::int64_t bytes, double us, double
           .bytes = bytes};
 }
 
+// 10 us for an op, and `us` for one that does four times as much.
+MeasurementTable four_times_the_work_in(double us) {
+  return MeasurementTable({measured(1'000'000, 100'000, 10), measured(4'000'000, 400'000, us)});
+}
+
 // Nothing is expected unless a test says so, so estimates are the least that measurements allow.
 std::optional<TimeEstimate> estimate(const MeasurementTable& table, double flops, double bytes,
                                      const TimeEstimate& expected = {}) {
@@ -74,23 +79,20 @@ TEST(MeasurementTable, RefusesTwoMeasurementsOfOneOp) {
 
 // Four times the work in four times the time: twice the work takes twice the time.
 TEST(MeasurementTable, BetweenTimesThatGrowWithTheWorkLiesTheLine) {
-  const MeasurementTable table(
-      {measured(1'000'000, 100'000, 10), measured(4'000'000, 400'000, 40)});
+  const MeasurementTable table = four_times_the_work_in(40);
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5), 20, 20 * kRounding);
   EXPECT_NEAR(estimated_us(table, 3e6, 3e5), 30, 30 * kRounding);
   EXPECT_NEAR(estimate(table, 2e6, 2e5)->spread, 0, kRounding);
 }
 
 TEST(MeasurementTable, BetweenEqualTimesNothingChanges) {
-  const MeasurementTable table(
-      {measured(1'000'000, 100'000, 10), measured(4'000'000, 400'000, 10)});
+  const MeasurementTable table = four_times_the_work_in(10);
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5), 10, 10 * kRounding);
 }
 
 // Four times the work in twice the time: by the laws twice the work takes 10 to 20 us.
 TEST(MeasurementTable, WhereMeasurementsLeaveRoomWhatIsExpectedDecides) {
-  const MeasurementTable table(
-      {measured(1'000'000, 100'000, 10), measured(4'000'000, 400'000, 20)});
+  const MeasurementTable table = four_times_the_work_in(20);
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 13), 13, 1e-9);
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 5), 10, 10 * kRounding);
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 1e9), 20, 20 * kRounding);
@@ -102,8 +104,7 @@ TEST(MeasurementTable, WhereMeasurementsLeaveRoomWhatIsExpectedDecides) {
 }
 
 TEST(MeasurementTable, WhereMeasurementsLeaveNoneWhatIsExpectedCountsNothing) {
-  const MeasurementTable table(
-      {measured(1'000'000, 100'000, 10), measured(4'000'000, 400'000, 40)});
+  const MeasurementTable table = four_times_the_work_in(40);
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 1e-3), 20, 20 * kRounding);
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 1e9), 20, 20 * kRounding);
 }
@@ -116,8 +117,7 @@ TEST(MeasurementTable, EstimateAtAMeasurementIsIt) {
 }
 
 TEST(MeasurementTable, SaysNothingOutsideItsRange) {
-  const MeasurementTable table(
-      {measured(1'000'000, 100'000, 10), measured(4'000'000, 400'000, 40)});
+  const MeasurementTable table = four_times_the_work_in(40);
   EXPECT_FALSE(estimate(table, 0.9e6, 0.9e5).has_value());
   EXPECT_FALSE(estimate(table, 4.2e6, 4.2e5).has_value());
   EXPECT_FALSE(estimate(table, 2e6, 3e5).has_value());  // beside the line
@@ -136,8 +136,7 @@ TEST(MeasurementTable, SaysNothingInACornerOfTheBoxThatTheHullLeavesOut) {
 }
 
 TEST(MeasurementTable, AHundredthOutsideIsInside) {
-  const MeasurementTable table(
-      {measured(1'000'000, 100'000, 10), measured(4'000'000, 400'000, 40)});
+  const MeasurementTable table = four_times_the_work_in(40);
   EXPECT_TRUE(estimate(table, 4.02e6, 4.0e5).has_value());
   EXPECT_TRUE(estimate(table, 2e6, 2.02e5).has_value());
 }

@@ -2,8 +2,9 @@
 
 // The smallest valid files of this module, which tests change in one place at a time.
 
+#include "support/errors.hpp"
+
 #include <ostream>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -65,15 +66,7 @@ inline constexpr std::string_view kClusterText = R"({
   "provenance": {"kind": "measured", "source": "a test", "date": "2026-11-20", "notes": ""}
 })";
 
-/// Returns `text` with the first `from` in it replaced by `to`; throws if there is none.
-inline std::string with(std::string_view text, std::string_view from, std::string_view to) {
-  std::string changed(text);
-  const std::size_t at = changed.find(from);
-  if (at == std::string::npos) {
-    throw std::logic_error("the text to change does not contain: " + std::string(from));
-  }
-  return changed.replace(at, from.size(), to);
-}
+using test::with;
 
 /// Returns a cluster of the transfer model `physical` with these devices and constants (the insides
 /// of an array and of an object).

@@ -1,5 +1,7 @@
 // The shipped machines with links, against what is published of them.
 
+#include "support/test_names.hpp"
+
 #include <emplace/profiles/cluster.hpp>
 
 #include <gmock/gmock.h>
@@ -85,11 +87,7 @@ TEST_P(ShippedCluster, UsesEveryLink) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Names, ShippedCluster, ::testing::ValuesIn(cluster_names()),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         test::kNamedByParameter);
 
 // `nvidia-smi topo -m` of a DGX-1 with V100s: the number of NVLinks between two GPUs.
 constexpr int kDgx1Links[8][8] = {{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0},

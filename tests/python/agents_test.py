@@ -150,6 +150,11 @@ def rows(table):
     return table if isinstance(table, list) else table.to_dict("records")
 
 
+def facts(report):
+    """Returns the cells of a report without what a clock measured."""
+    return [{key: value for key, value in row.items() if key != "wall_s"} for row in rows(report.cells)]
+
+
 class Placing(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -434,13 +439,9 @@ class Suites(unittest.TestCase):
         self.assertIn("py-round-robin", told)
 
     def test_the_same_on_any_number_of_threads(self):
-        def facts(report):
-            return [{key: value for key, value in row.items() if key != "wall_s"} for row in rows(report.cells)]
         self.assertEqual(str(facts(self.run_in("a", threads=1))), str(facts(self.run_in("b", threads=4))))
 
     def test_shards_are_merged_to_the_whole(self):
-        def facts(report):
-            return [{key: value for key, value in row.items() if key != "wall_s"} for row in rows(report.cells)]
         shards = [self.run_in(f"shard-{at}", shard=f"{at}/3") for at in (1, 2, 3)]
         self.assertEqual(sum(len(rows(shard.cells)) for shard in shards), 11)
         self.assertTrue(all(rows(shard.cells) for shard in shards))

@@ -1,5 +1,7 @@
+#include "support/groupings.hpp"
 #include "support/problems.hpp"
 #include "support/properties.hpp"
+#include "support/test_names.hpp"
 
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
@@ -21,6 +23,7 @@
 namespace emplace::coarsening_test {
 namespace {
 
+using test::groups_of;
 using testing::ElementsAre;
 
 Problem finest_problem(const std::string& name, const std::string& cluster) {
@@ -28,14 +31,6 @@ Problem finest_problem(const std::string& name, const std::string& cluster) {
   Grouping grouping = find_grouping("colocation").group(*graph, 1);
   return Problem(std::move(graph), std::move(grouping),
                  std::make_shared<const Cluster>(load_cluster(cluster)));
-}
-
-std::vector<GroupId> groups_of(const Grouping& grouping) {
-  std::vector<GroupId> groups;
-  for (OpId op = 0; op < grouping.num_ops(); ++op) {
-    groups.push_back(grouping.group_of(op));
-  }
-  return groups;
 }
 
 // Groups form a DAG if no op reads from a group with a higher number.
@@ -71,11 +66,7 @@ class CoarseningOfGraphs : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Zoo, CoarseningOfGraphs,
                          testing::Values("inception-v3", "nmt", "nasnet-a-large", "bert-base",
                                          "montage"),
-                         [](const testing::TestParamInfo<const char*>& graph) {
-                           std::string name = graph.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         test::kNamedByParameter);
 
 TEST_P(CoarseningOfGraphs, HalvesTheGroupsAndNestsTheLevelsWithoutACycle) {
   const Problem problem = finest_problem(GetParam(), "p2-8xlarge-4");

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <vector>
@@ -83,18 +82,46 @@ TEST(Network, AFlowAloneGetsTheBandwidthOfItsNarrowestLink) {
   EXPECT_DOUBLE_EQ(network.next_end_us(), 7 + 100.0 / 4);
 }
 
+// A flow on the route of a pair, and when it ends.
+struct Flow {
+  DeviceId pair;
+  double bytes;
+  double end_us;
+};
+
+// Expects of flows that begin together, in this order, when they end.
+void expect_ends(const Topology& topology, const std::vector<Flow>& flows) {
+  Network network(topology, topology.num_devices(), 6);
+  for (std::size_t name = 0; name < flows.size(); ++name) {
+    add(network, static_cast<std::int32_t>(name), flows[name].pair, flows[name].bytes);
+  }
+  auto ends = run_to_end(network);
+  for (std::size_t name = 0; name < flows.size(); ++name) {
+    EXPECT_DOUBLE_EQ(ends[static_cast<std::int32_t>(name)], flows[name].end_us) << name;
+  }
+}
+
+// Expects the rate of the flows of each pair, which has one or, where it is named, several.
+void expect_rates(const Topology& topology, const std::vector<double>& rates,
+                  const std::vector<DeviceId>& more_flows = {}) {
+  Network network(topology, topology.num_devices(), 6);
+  std::int32_t name = 0;
+  for (; name < std::ssize(rates); ++name) {
+    add(network, name, name, 100);
+  }
+  for (const DeviceId pair : more_flows) {
+    add(network, name++, pair, 100);
+  }
+  network.share(0);
+  for (std::size_t pair = 0; pair < rates.size(); ++pair) {
+    EXPECT_DOUBLE_EQ(rate(network, static_cast<DeviceId>(pair)), rates[pair]) << pair;
+  }
+}
+
 TEST(Network, FlowsOnOneLinkShareItEqually) {
-  const Topology topology = pairs({fair(12)}, {{0}, {0}});
-  Network network(topology, 4, 3);
   // Three flows at 4 bytes/us. The one of 40 ends at 10. Of the others 60 and 100 bytes are left,
   // at 6 bytes/us: the second ends at 20. Then 40 bytes are left for the third, at 12.
-  add(network, 0, 0, 40);
-  add(network, 1, 1, 100);
-  add(network, 2, 1, 140);
-  auto ends = run_to_end(network);
-  EXPECT_DOUBLE_EQ(ends[0], 10);
-  EXPECT_DOUBLE_EQ(ends[1], 20);
-  EXPECT_DOUBLE_EQ(ends[2], 20 + 40.0 / 12);
+  expect_ends(pairs({fair(12)}, {{0}, {0}}), {{0, 40, 10}, {1, 100, 20}, {1, 140, 20 + 40.0 / 12}});
 }
 
 TEST(Network, AFlowThatComesLaterTakesItsShareFromThen) {
@@ -114,74 +141,36 @@ TEST(Network, AFlowThatComesLaterTakesItsShareFromThen) {
 TEST(Network, WhatANarrowLinkLeavesGoesToTheOthers) {
   // Link 0 of 10 has flows a and b; b also takes link 1 of 2. Max-min: b gets 2, a the other 8.
   const Topology topology = pairs({fair(10), fair(2)}, {{0}, {0, 1}});
-  Network network(topology, 4, 2);
-  add(network, 0, 0, 80);
-  add(network, 1, 1, 30);
-  network.share(0);
-  EXPECT_DOUBLE_EQ(rate(network, 0), 8);
-  EXPECT_DOUBLE_EQ(rate(network, 1), 2);
-  auto ends = run_to_end(network);
-  EXPECT_DOUBLE_EQ(ends[0], 10);
-  EXPECT_DOUBLE_EQ(ends[1], 15);  // never more than its own link gives
+  expect_rates(topology, {8, 2});
+  expect_ends(topology, {{0, 80, 10}, {1, 30, 15}});  // never more than its own link gives
 }
 
 TEST(Network, ALongFlowGetsAnEqualShareOfALineOfLinks) {
   // The classic line (Bertsekas and Gallager, Data Networks, 6.5.2): n links of bandwidth 1, a
   // flow over all, and one flow on each. Max-min gives 1/2 to everyone.
-  const Topology topology = pairs({fair(1), fair(1), fair(1)}, {{0, 1, 2}, {0}, {1}, {2}});
-  Network network(topology, 8, 4);
-  for (std::int32_t flow = 0; flow < 4; ++flow) {
-    add(network, flow, flow, 10);
-  }
-  network.share(0);
-  for (DeviceId pair = 0; pair < 4; ++pair) {
-    EXPECT_DOUBLE_EQ(rate(network, pair), 0.5);
-  }
+  expect_rates(pairs({fair(1), fair(1), fair(1)}, {{0, 1, 2}, {0}, {1}, {2}}),
+               {0.5, 0.5, 0.5, 0.5});
 }
 
 TEST(Network, SharesAreFixedLinkByLinkFromTheNarrowest) {
   // Link 0 of 3 has a, b and c, the least share: 1 each. Then link 3 of 3 has f alone: 3. Then link
   // 1 of 5 has c and d: what c leaves is d's, 4. Of the 12 of link 2, e gets what is left: 5.
-  const Topology topology =
-      pairs({fair(3), fair(5), fair(12), fair(3)}, {{0}, {0}, {0, 1}, {1, 2}, {2}, {2, 3}});
-  Network network(topology, 12, 6);
-  for (std::int32_t flow = 0; flow < 6; ++flow) {
-    add(network, flow, flow, 10);
-  }
-  network.share(0);
-  const std::array<double, 6> expected{1, 1, 1, 4, 5, 3};
-  for (std::size_t pair = 0; pair < expected.size(); ++pair) {
-    EXPECT_DOUBLE_EQ(rate(network, static_cast<DeviceId>(pair)), expected[pair]) << pair;
-  }
+  expect_rates(
+      pairs({fair(3), fair(5), fair(12), fair(3)}, {{0}, {0}, {0, 1}, {1, 2}, {2}, {2, 3}}),
+      {1, 1, 1, 4, 5, 3});
 }
 
 TEST(Network, AFatpipeLimitsEachFlowAlone) {
   // Three flows over a fatpipe of 5, two of them on a link of 12 as well, with a fourth flow that
   // has no other limit: the limited get 12/3 = 4 there, and 5 where nothing else is in the way.
-  const Topology topology = pairs({fatpipe(5), fair(12)}, {{0, 1}, {1}, {0}});
-  Network network(topology, 6, 4);
-  add(network, 0, 0, 100);
-  add(network, 1, 0, 100);
-  add(network, 2, 1, 100);
-  add(network, 3, 2, 100);
-  network.share(0);
-  EXPECT_DOUBLE_EQ(rate(network, 0), 4);
-  EXPECT_DOUBLE_EQ(rate(network, 1), 4);
-  EXPECT_DOUBLE_EQ(rate(network, 2), 5);
+  expect_rates(pairs({fatpipe(5), fair(12)}, {{0, 1}, {1}, {0}}), {4, 4, 5}, {0});
 }
 
 TEST(Network, WhatALimitedFlowCannotUseGoesToTheOthers) {
   // A link of 12, a flow limited to 3: the other gets 9.
   const Topology topology = pairs({fatpipe(3), fair(12)}, {{0, 1}, {1}});
-  Network network(topology, 4, 2);
-  add(network, 0, 0, 30);
-  add(network, 1, 1, 90);
-  network.share(0);
-  EXPECT_DOUBLE_EQ(rate(network, 0), 3);
-  EXPECT_DOUBLE_EQ(rate(network, 1), 9);
-  auto ends = run_to_end(network);
-  EXPECT_DOUBLE_EQ(ends[0], 10);
-  EXPECT_DOUBLE_EQ(ends[1], 10);
+  expect_rates(topology, {3, 9});
+  expect_ends(topology, {{0, 30, 10}, {1, 90, 10}});
 }
 
 TEST(Network, AFifoLinkServesOneAfterTheOtherInTheOrderOfArrival) {
@@ -200,40 +189,20 @@ TEST(Network, AFifoLinkServesOneAfterTheOtherInTheOrderOfArrival) {
 TEST(Network, AFlowMovesWhenAllItsFifoLinksAdmitIt) {
   // a holds link 0 until 10. b came second and wants links 0 and 1: it holds its place on link 1,
   // so c, which wants only link 1, waits for b: b until 20, c until 30.
-  const Topology topology = pairs({fifo(10), fifo(10)}, {{0}, {0, 1}, {1}});
-  Network network(topology, 6, 3);
-  for (std::int32_t flow = 0; flow < 3; ++flow) {
-    add(network, flow, flow, 100);
-  }
-  auto ends = run_to_end(network);
-  EXPECT_DOUBLE_EQ(ends[0], 10);
-  EXPECT_DOUBLE_EQ(ends[1], 20);
-  EXPECT_DOUBLE_EQ(ends[2], 30);
+  expect_ends(pairs({fifo(10), fifo(10)}, {{0}, {0, 1}, {1}}),
+              {{0, 100, 10}, {1, 100, 20}, {2, 100, 30}});
 }
 
 TEST(Network, LinksWantedInOppositeOrdersDoNotBlockEachOther) {
   // Routes name links in any order; whoever came first has both.
-  const Topology topology = pairs({fifo(10), fifo(10)}, {{0, 1}, {1, 0}});
-  Network network(topology, 4, 2);
-  add(network, 0, 0, 100);
-  add(network, 1, 1, 100);
-  auto ends = run_to_end(network);
-  EXPECT_DOUBLE_EQ(ends[0], 10);
-  EXPECT_DOUBLE_EQ(ends[1], 20);
+  expect_ends(pairs({fifo(10), fifo(10)}, {{0, 1}, {1, 0}}), {{0, 100, 10}, {1, 100, 20}});
 }
 
 TEST(Network, AFlowOnAFifoLinkSharesItsFairLinks) {
   // a and b take fifo link 0 and fair link 1 of 12; c takes only link 1. First a and c, at 6: a's
   // 60 until 10. Then b and c: b's 60 until 20, when c has its 120.
-  const Topology topology = pairs({fifo(100), fair(12)}, {{0, 1}, {1}});
-  Network network(topology, 4, 3);
-  add(network, 0, 0, 60);
-  add(network, 1, 0, 60);
-  add(network, 2, 1, 120);
-  auto ends = run_to_end(network);
-  EXPECT_DOUBLE_EQ(ends[0], 10);
-  EXPECT_DOUBLE_EQ(ends[1], 20);
-  EXPECT_DOUBLE_EQ(ends[2], 20);
+  expect_ends(pairs({fifo(100), fair(12)}, {{0, 1}, {1}}),
+              {{0, 60, 10}, {0, 60, 20}, {1, 120, 20}});
 }
 
 TEST(Network, EqualFlowsEndTogether) {

@@ -108,13 +108,17 @@ TEST(PhysicalEngine, AForkRunsItsBranchesAtTheSameTime) {
   EXPECT_DOUBLE_EQ(record.makespan_us, 144);
 }
 
+// Two producers of 100 bytes, which end at 10 on devices of their own, and a reader of each.
+OpGraph two_senders() {
+  return make_graph({{.name = "a", .cost_us = 10, .output_bytes = 100},
+                     {.name = "b", .cost_us = 10, .output_bytes = 100},
+                     {.name = "a_reader", .producers = {0}},
+                     {.name = "b_reader", .producers = {1}}});
+}
+
 // Two producers on devices 0 and 1 send 100 bytes each to devices 2 and 3; both end at 10.
 StepRecord two_transfers(const Topology& topology) {
-  const OpGraph graph = make_graph({{.name = "a", .cost_us = 10, .output_bytes = 100},
-                                    {.name = "b", .cost_us = 10, .output_bytes = 100},
-                                    {.name = "a_reader", .producers = {0}},
-                                    {.name = "b_reader", .producers = {1}}});
-  return run(graph, make_machine(4, topology), {0, 1, 2, 3});
+  return run(two_senders(), make_machine(4, topology), {0, 1, 2, 3});
 }
 
 TEST(PhysicalEngine, TwoTransfersOnAFairLinkTakeTwiceAsLong) {
@@ -138,11 +142,7 @@ TEST(PhysicalEngine, TwoTransfersOnAFatpipeDoNotFeelEachOther) {
 
 // Devices 0 and 1 send 100 bytes to each other at 10.
 StepRecord exchange(const Topology& topology) {
-  const OpGraph graph = make_graph({{.name = "a", .cost_us = 10, .output_bytes = 100},
-                                    {.name = "b", .cost_us = 10, .output_bytes = 100},
-                                    {.name = "a_reader", .producers = {0}},
-                                    {.name = "b_reader", .producers = {1}}});
-  return run(graph, make_machine(2, topology), {0, 1, 1, 0});
+  return run(two_senders(), make_machine(2, topology), {0, 1, 1, 0});
 }
 
 TEST(PhysicalEngine, DirectionsOfAHalfDuplexLinkShareIt) {

@@ -1,8 +1,8 @@
 #include "placement_export/formats.hpp"
 #include "placement_export/module_tree.hpp"
+#include "support/errors.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/graphs/error.hpp>
 #include <emplace/sim/placement_format.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -174,13 +174,8 @@ TEST(Csv, QuotesWhatNeedsIt) {
 TEST(TorchFormats, NeedScopes) {
   const Problem problem = test::make_problem(test::make_graph({{.name = "a"}}));
   for (const char* format : {"torch-device-map", "torch-fx"}) {
-    try {
-      exported(format, problem, {0});
-      FAIL() << "accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-      EXPECT_THAT(error.what(), HasSubstr("no op has a scope"));
-    }
+    EXPECT_THAT(test::error_of(ErrorCode::kUnsupported, [&] { exported(format, problem, {0}); }),
+                HasSubstr("no op has a scope"));
   }
 }
 

@@ -50,6 +50,12 @@ void expect_ops(const Times& times, const std::vector<std::pair<double, double>>
   }
 }
 
+void expect_step(const Times& times, const std::vector<std::pair<double, double>>& ops,
+                 double makespan_us) {
+  expect_ops(times, ops);
+  EXPECT_NEAR(times.makespan_us, makespan_us, kToleranceUs);
+}
+
 // a(100) -> b(200) -> c(300)
 const char* const kChain = R"({"id":0,"cost_us":100,"outputs":[7600]},
                               {"id":1,"cost_us":200,"outputs":[76000]},
@@ -57,21 +63,17 @@ const char* const kChain = R"({"id":0,"cost_us":100,"outputs":[7600]},
 const char* const kChainEdges = "[0,0,1],[1,0,2]";
 
 TEST(PlacetoEngine, ChainOnOneDeviceRestsAfterEachOp) {
-  const Times times = simulate(2, kChain, kChainEdges, "0,0,0");
-  expect_ops(times, {{0, 100}, {105.7, 305.7}, {311.4, 611.4}});
-  EXPECT_NEAR(times.makespan_us, 617.1, kToleranceUs);
+  expect_step(simulate(2, kChain, kChainEdges, "0,0,0"), {{0, 100}, {105.7, 305.7}, {311.4, 611.4}},
+              617.1);
 }
 
 TEST(PlacetoEngine, ChainAcrossDevicesWaitsForTheTransferInsteadOfTheRest) {
-  const Times times = simulate(2, kChain, kChainEdges, "0,1,1");
-  expect_ops(times, {{0, 100}, {101, 301}, {306.7, 606.7}});
-  EXPECT_NEAR(times.makespan_us, 612.4, kToleranceUs);
+  expect_step(simulate(2, kChain, kChainEdges, "0,1,1"), {{0, 100}, {101, 301}, {306.7, 606.7}},
+              612.4);
 }
 
 TEST(PlacetoEngine, ChainThereAndBack) {
-  const Times times = simulate(2, kChain, kChainEdges, "0,1,0");
-  expect_ops(times, {{0, 100}, {101, 301}, {311, 611}});
-  EXPECT_NEAR(times.makespan_us, 616.7, kToleranceUs);
+  expect_step(simulate(2, kChain, kChainEdges, "0,1,0"), {{0, 100}, {101, 301}, {311, 611}}, 616.7);
 }
 
 // a(100) -> b(200), c(200 or 100) -> d(50); a sends 760,000 bytes, b and c 76,000.
@@ -84,39 +86,34 @@ std::string diamond() {
 const char* const kDiamondEdges = "[0,0,1],[0,0,2],[1,0,3],[2,0,3]";
 
 TEST(PlacetoEngine, DiamondOnOneDevice) {
-  const Times times = simulate(2, diamond(), kDiamondEdges, "0,0,0,0");
-  expect_ops(times, {{0, 100}, {105.7, 305.7}, {311.4, 511.4}, {517.1, 567.1}});
-  EXPECT_NEAR(times.makespan_us, 572.8, kToleranceUs);
+  expect_step(simulate(2, diamond(), kDiamondEdges, "0,0,0,0"),
+              {{0, 100}, {105.7, 305.7}, {311.4, 511.4}, {517.1, 567.1}}, 572.8);
 }
 
 TEST(PlacetoEngine, DiamondWithOneBranchElsewhere) {
-  const Times times = simulate(2, diamond(), kDiamondEdges, "0,0,1,0");
   // c waits 100 us for a's tensor; d for c's 10 us.
-  expect_ops(times, {{0, 100}, {105.7, 305.7}, {200, 400}, {410, 460}});
-  EXPECT_NEAR(times.makespan_us, 465.7, kToleranceUs);
+  expect_step(simulate(2, diamond(), kDiamondEdges, "0,0,1,0"),
+              {{0, 100}, {105.7, 305.7}, {200, 400}, {410, 460}}, 465.7);
 }
 
 TEST(PlacetoEngine, DiamondWithAllButTheFirstElsewhere) {
-  const Times times = simulate(2, diamond(), kDiamondEdges, "0,1,1,1");
-  expect_ops(times, {{0, 100}, {200, 400}, {405.7, 605.7}, {611.4, 661.4}});
-  EXPECT_NEAR(times.makespan_us, 667.1, kToleranceUs);
+  expect_step(simulate(2, diamond(), kDiamondEdges, "0,1,1,1"),
+              {{0, 100}, {200, 400}, {405.7, 605.7}, {611.4, 661.4}}, 667.1);
 }
 
 TEST(PlacetoEngine, OneTransferServesConsumersOnSeveralDevices) {
-  const Times times = simulate(3, diamond(), kDiamondEdges, "0,1,2,1");
-  expect_ops(times, {{0, 100}, {200, 400}, {200, 400}, {410, 460}});
-  EXPECT_NEAR(times.makespan_us, 465.7, kToleranceUs);
+  expect_step(simulate(3, diamond(), kDiamondEdges, "0,1,2,1"),
+              {{0, 100}, {200, 400}, {200, 400}, {410, 460}}, 465.7);
 }
 
 TEST(PlacetoEngine, OutputsOfOneOpQueueBehindEachOther) {
-  const Times times = simulate(3,
-                               R"({"id":0,"cost_us":100,"outputs":[760000,760000]},
+  // The second transfer starts 25 us after the first: 200 + 25, and takes 100.
+  expect_step(simulate(3,
+                       R"({"id":0,"cost_us":100,"outputs":[760000,760000]},
                                   {"id":1,"cost_us":10,"outputs":[8]},
                                   {"id":2,"cost_us":10,"outputs":[8]})",
-                               "[0,0,1],[0,1,2]", "0,1,2");
-  // The second transfer starts 25 us after the first: 200 + 25, and takes 100.
-  expect_ops(times, {{0, 100}, {200, 210}, {325, 335}});
-  EXPECT_NEAR(times.makespan_us, 350, kToleranceUs);
+                       "[0,0,1],[0,1,2]", "0,1,2"),
+              {{0, 100}, {200, 210}, {325, 335}}, 350);
 }
 
 TEST(PlacetoEngine, ReceivingIsNeverALimit) {
@@ -149,11 +146,11 @@ TEST(PlacetoEngine, AnEmptyTransferTakesNoTimeButBlocksTheChannel) {
 }
 
 TEST(PlacetoEngine, AControlEdgeMovesOutputZero) {
-  const Times times = simulate(
-      2, R"({"id":0,"cost_us":100,"outputs":[760000]},{"id":1,"cost_us":10,"outputs":[0]})",
-      "[0,-1,1]", "0,1");
-  expect_ops(times, {{0, 100}, {200, 210}});
-  EXPECT_NEAR(times.makespan_us, 225, kToleranceUs);
+  expect_step(
+      simulate(2,
+               R"({"id":0,"cost_us":100,"outputs":[760000]},{"id":1,"cost_us":10,"outputs":[0]})",
+               "[0,-1,1]", "0,1"),
+      {{0, 100}, {200, 210}}, 225);
 }
 
 TEST(PlacetoEngine, OfSeveralOutputsReadByOneConsumerTheLastListedCounts) {
@@ -168,10 +165,10 @@ TEST(PlacetoEngine, OfSeveralOutputsReadByOneConsumerTheLastListedCounts) {
 }
 
 TEST(PlacetoEngine, IndependentOpsRunInGraphOrder) {
-  const Times times = simulate(
-      1, R"({"id":0,"cost_us":10,"outputs":[0]},{"id":1,"cost_us":20,"outputs":[0]})", "", "0,0");
-  expect_ops(times, {{0, 10}, {15.7, 35.7}});
-  EXPECT_NEAR(times.makespan_us, 41.4, kToleranceUs);
+  expect_step(
+      simulate(1, R"({"id":0,"cost_us":10,"outputs":[0]},{"id":1,"cost_us":20,"outputs":[0]})", "",
+               "0,0"),
+      {{0, 10}, {15.7, 35.7}}, 41.4);
 }
 
 TEST(PlacetoEngine, OutputsStayUntilJustBeforeTheEndOfTheirLastConsumer) {

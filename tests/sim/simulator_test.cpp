@@ -1,5 +1,6 @@
 #include "support/machines.hpp"
 #include "support/problems.hpp"
+#include "support/walks.hpp"
 
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/check.hpp>
@@ -68,15 +69,6 @@ std::vector<Problem> all_inceptions() {
   return problems;
 }
 
-Placement random_placement(const Problem& problem, RandomStream& random) {
-  Placement placement(problem.num_groups());
-  for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    placement[group] =
-        static_cast<DeviceId>(random.below(static_cast<std::uint64_t>(problem.num_devices())));
-  }
-  return placement;
-}
-
 TEST(Simulator, OverfullMemoryIsAStatusAndTheTimeIsStillComputed) {
   // a's 60 bytes are alive while b makes its own 60; the device has 100.
   const Problem problem = make_problem(
@@ -122,7 +114,7 @@ TEST(Simulator, RunsDoNotInfluenceEachOther) {
     Simulator used(problem);
     RandomStream random(3);
     for (int round = 0; round < 20; ++round) {
-      const Placement placement = random_placement(problem, random);
+      const Placement placement = test::random_placement(problem, random);
       const SimResult& again = used.run(placement);
       Simulator fresh(problem);
       const SimResult& first = fresh.run(placement);
@@ -139,7 +131,7 @@ TEST(Simulator, CutsOffStepsThatTakeTheCutoffOrLonger) {
     Simulator simulator(problem);
     Simulator whole(problem);
     RandomStream random(6);
-    Placement placement = random_placement(problem, random);
+    Placement placement = test::random_placement(problem, random);
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
       const double before_us = whole.run(placement).makespan_us;
       placement[group] = (placement[group] + 1) % problem.num_devices();
@@ -164,7 +156,7 @@ TEST(Simulator, AllocatesNothingAfterItsFirstRun) {
     RandomStream random(4);
     std::vector<Placement> placements;
     for (int round = 0; round < 20; ++round) {
-      placements.push_back(random_placement(problem, random));
+      placements.push_back(test::random_placement(problem, random));
     }
     simulator.run(Placement(problem.num_groups()));  // sends nothing
     const long before = allocations;
@@ -179,7 +171,7 @@ TEST(Simulator, AllocatesNothingWhenASearchTriesNeighbours) {
   for (const Problem& problem : all_inceptions()) {
     Simulator simulator(problem);
     RandomStream random(5);
-    Placement placement = random_placement(problem, random);
+    Placement placement = test::random_placement(problem, random);
     simulator.run(placement);
     placement[0] = (placement[0] + 1) % problem.num_devices();
     simulator.run(placement);
@@ -206,7 +198,7 @@ TEST(Simulator, TakesAHundredThousandOpsOnSixtyFourDevices) {
   const Link link{.bytes_per_us = 100, .latency_us = 1};
   const Problem problem = make_problem(test::make_graph(ops),
                                        test::make_machine(64, test::two_switches(64, link, link)));
-  const StepRecord record = Simulator(problem).record(random_placement(problem, random));
+  const StepRecord record = Simulator(problem).record(test::random_placement(problem, random));
   EXPECT_GE(record.makespan_us, 100'000 * 10.0 / 64);
   for (std::size_t op = 0; op < ops.size(); ++op) {
     ASSERT_DOUBLE_EQ(record.end_us[op], record.start_us[op] + 10);

@@ -2,7 +2,7 @@
 
 // Random small problems whose memory can be set to what some placement just needs.
 
-#include "support/machines.hpp"
+#include "support/small_problems.hpp"
 
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/random.hpp>
@@ -39,18 +39,11 @@ inline Problem with_memory(const RandomStep& step, TransferModel model, std::int
 inline std::int64_t least_memory_bytes(const Problem& problem) {
   Simulator simulator(problem);
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  Placement placement(problem.num_groups());
-  for (;;) {
+  for_each_placement(problem, [&](const Placement& placement) {
     const SimResult& result = simulator.run(placement);
     least = std::min(least, *std::max_element(result.peak_bytes.begin(), result.peak_bytes.end()));
-    GroupId group = 0;
-    while (group < problem.num_groups() && ++placement[group] == problem.num_devices()) {
-      placement[group++] = 0;
-    }
-    if (group == problem.num_groups()) {
-      return least;
-    }
-  }
+  });
+  return least;
 }
 
 /// Draws a step that has at most 4096 placements.

@@ -3,6 +3,7 @@
 #include <boost/range/iterator_range.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -69,16 +70,32 @@ OpId op_named(const OpGraph& graph, std::string_view name) {
   return 0;
 }
 
+namespace {
+
+auto edges_into(const OpGraph& graph, std::string_view name) {
+  return boost::make_iterator_range(
+      boost::in_edges(static_cast<std::size_t>(op_named(graph, name)), graph));
+}
+
+}  // namespace
+
 const Op& find(const OpGraph& graph, std::string_view name) {
   return graph[static_cast<std::size_t>(op_named(graph, name))];
 }
 
+std::vector<std::string> producers_of(const OpGraph& graph, std::string_view name) {
+  std::vector<std::string> names;
+  for (const auto edge : edges_into(graph, name)) {
+    names.push_back(graph[boost::source(edge, graph)].name);
+  }
+  return names;
+}
+
 std::vector<std::string> inputs_of(const OpGraph& graph, std::string_view name) {
-  std::vector<std::string> inputs;
-  for (const auto edge : boost::make_iterator_range(
-           boost::in_edges(static_cast<std::size_t>(op_named(graph, name)), graph))) {
-    inputs.push_back(graph[boost::source(edge, graph)].name + ":" +
-                     std::to_string(graph[edge].output));
+  std::vector<std::string> inputs = producers_of(graph, name);
+  std::size_t at = 0;
+  for (const auto edge : edges_into(graph, name)) {
+    inputs[at++] += ":" + std::to_string(graph[edge].output);
   }
   return inputs;
 }
@@ -89,6 +106,22 @@ std::map<std::string, int> count_kinds(const OpGraph& graph) {
     ++counts[graph[op].kind];
   }
   return counts;
+}
+
+std::set<std::string> scopes_of(const OpGraph& graph) {
+  std::set<std::string> scopes;
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    scopes.insert(graph[op].scope);
+  }
+  return scopes;
+}
+
+std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds) {
+  std::int64_t flops = 0;
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    flops += std::ranges::count(kinds, graph[op].kind) > 0 ? graph[op].flops : 0;
+  }
+  return flops;
 }
 
 Op full_op() {

@@ -4,7 +4,9 @@
 
 #include <emplace/graphs/op_graph.hpp>
 
+#include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,11 +19,20 @@ OpId op_named(const OpGraph& graph, std::string_view name);
 /// Returns what is known of the op called `name`.
 const Op& find(const OpGraph& graph, std::string_view name);
 
+/// Returns the names of the ops that an op reads, in the order of its inputs.
+std::vector<std::string> producers_of(const OpGraph& graph, std::string_view name);
+
 /// Returns the inputs of an op in order, as "producer:output".
 std::vector<std::string> inputs_of(const OpGraph& graph, std::string_view name);
 
 /// Returns how many ops there are of each kind.
 std::map<std::string, int> count_kinds(const OpGraph& graph);
+
+/// Returns the scopes of all ops.
+std::set<std::string> scopes_of(const OpGraph& graph);
+
+/// Returns the FLOPs of all ops of some kinds.
+std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds);
 
 /// Returns an op in which no field has its default value.
 Op full_op();

@@ -1,5 +1,7 @@
 #include "support/problems.hpp"
 
+#include "support/small_problems.hpp"
+
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -125,17 +127,10 @@ OpGraph crossing_graph() {
 double optimum_us(const Problem& problem) {
   Simulator simulator(problem);
   double best_us = std::numeric_limits<double>::infinity();
-  Placement placement(problem.num_groups());
-  for (;;) {
+  for_each_placement(problem, [&](const Placement& placement) {
     best_us = std::min(best_us, simulator.run(placement).makespan_us);
-    GroupId group = 0;
-    while (group < problem.num_groups() && ++placement[group] == problem.num_devices()) {
-      placement[group++] = 0;
-    }
-    if (group == problem.num_groups()) {
-      return best_us;
-    }
-  }
+  });
+  return best_us;
 }
 
 }  // namespace emplace::test
