@@ -28,7 +28,7 @@ def written(*arguments):
 
 def shown(path):
     """The profiles of a cluster file, as they are written again."""
-    profiles = json.loads(next(iter(written("profile", "show", str(path), "--json").values())))
+    profiles = json.loads(next(iter(written("show", str(path), "--json").values())))
     return {f"{path.name}: {entry['profile']['name']}": json.dumps(entry["profile"])
             for entry in profiles["profiles"]}
 
@@ -51,8 +51,8 @@ documents = {
         **shipped("profiles/data/clusters/*.json"),
         **shipped("tests/profiles/measured_cluster.json")},
     "sim/schema/placement.schema.json": {
-        **written("place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
-        **written("place", "--graph", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "heft:order=plan")},
+        **written("place", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
+        **written("place", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "heft:order=plan")},
     "bench/schema/best_known.schema.json": shipped("bench/best_known/*.json"),
     "bench/schema/published_steps.schema.json": shipped("bench/published/*.json"),
     "bench/schema/suite.schema.json": shipped("bench/suites/*.json"),
