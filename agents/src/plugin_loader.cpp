@@ -36,8 +36,7 @@ void load_plugin(const std::string& path) {
   using Describe = const PluginDescription* (*)();
   const auto describe = reinterpret_cast<Describe>(::dlsym(library, EMPLACE_PLUGIN_SYMBOL));
   if (describe == nullptr) {
-    refuse(path, "has no symbol " EMPLACE_PLUGIN_SYMBOL
-                 "; copy examples/plugin, which has it");
+    refuse(path, "has no symbol " EMPLACE_PLUGIN_SYMBOL "; copy examples/plugin, which has it");
   }
   const PluginDescription* const description = describe();
   const std::string_view ours = kPluginAbi.data();

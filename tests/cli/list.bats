@@ -4,8 +4,9 @@
 
 load cli.bash
 
-# Fails if a line of $output is longer than 80 columns.
+# fits ARGUMENTS...: fails if a line that emplace prints at a terminal of 80 columns is longer; leaves it in $output.
 fits() {
+  output=$(script -qec "stty cols 80; $EMPLACE $*" /dev/null </dev/null | tr -d '\r')
   local width
   width=$(wc -L <<<"$output")
   if [ "$width" -gt 80 ]; then
@@ -17,8 +18,7 @@ fits() {
 @test "each listing fits 80 columns of a terminal and has a name and a summary of each" {
   local what
   for what in agents clusters formats graphs groupings profiles suites; do
-    output=$(script -qec "stty cols 80; $EMPLACE list $what" /dev/null </dev/null | tr -d '\r')
-    fits
+    fits list "$what"
     local table=$output
     answers 0 list "$what" --json
     TABLE=$table python3 - "$what" "$output" <<'END'
@@ -46,7 +46,7 @@ END
   answers 0 show hill-climb
   [[ "${lines[0]}" == "hill-climb (agent)" ]]
   grep -Eq '^  start +one-device +placement from which' <<<"$output"
-  fits
+  fits show hill-climb
   answers 0 show cifar10
   grep -Eq '^  layers +12 +layers of .* \(3 to 96\)$' <<<"$output"
   answers 0 list agents --details
@@ -61,7 +61,7 @@ END
   answers 0 show placeto
   grep -Eq '^  paper +[a-z]' <<<"$output"
   grep -Eq '^  released +[a-z]' <<<"$output"
-  fits
+  fits show placeto
   answers 0 show placeto --json
   holds 'd["agent"]["parameters"][0]["name"] == "preset"' \
     '[p["name"] for p in d["agent"]["presets"]] == d["agent"]["parameters"][0]["choices"]' \

@@ -40,7 +40,7 @@ TEX
   pdflatex -interaction=nonstopmode -halt-on-error paper.tex >log.txt || cat log.txt
   pdflatex -interaction=nonstopmode -halt-on-error paper.tex >log.txt
   [ -s paper.pdf ]
-  ! grep -E "Overfull|undefined|multiply" log.txt
+  run -1 grep -E "Overfull|undefined|multiply" log.txt
   # Two tables of steps, one for each problem, and one for each cluster.
   [ "$(grep -c '\\begin{table}' table.tex)" -eq 8 ]
 }

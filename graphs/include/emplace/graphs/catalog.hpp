@@ -58,8 +58,8 @@ struct GraphFile {
   std::string parameters{};  ///< `key=value,key=value`, or nothing
 };
 
-/// Says whether `name_or_path` is that of a file (anything with a '/', or a '.' before any ':'), not
-/// one of the catalog.
+/// Says whether `name_or_path` is that of a file (anything with a '/', or a '.' before any ':'),
+/// not one of the catalog.
 bool names_graph_file(std::string_view name_or_path);
 
 /// Splits `PATH[:key=value,...]`. A ':' is part of the path if the text before it is not a file.
