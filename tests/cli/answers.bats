@@ -248,7 +248,7 @@ END
   holds 'd["devices"][0]["busy_us"] > 0 and d["devices"][1]["busy_us"] > 0'
 }
 
-@test "export writes JSON, DOT and GraphML; import reads its own back" {
+@test "convert writes JSON, DOT and GraphML, and reads its own back" {
   tiny_graph tiny.json
   answers 0 convert ./tiny.json --to dot
   [[ "$output" == digraph* ]]
@@ -257,7 +257,7 @@ END
   python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("tiny.graphml")'
   "$EMPLACE" convert ./tiny.json -o once.json
   answers 0 convert once.json --from emplace -o twice.json --json
-  holds 'd == {"schema_version": 1, "graph": "tiny", "format": "emplace", "ops": 4, "edges": 4, "output": "twice.json"}'
+  holds 'd == {"schema_version": 1, "graph": "tiny", "from": "emplace", "to": "emplace", "ops": 4, "edges": 4, "output": "twice.json"}'
   cmp once.json twice.json
 }
 
