@@ -3,7 +3,7 @@
 # Runs from a folder that bundle.sh made, without network and packages, in under eight minutes, and
 # leaves in FOLDER: self_test.txt (every kernel and library call against the CPU's); profile.json of the
 # whole GPU, halves.json of its halves and gpu_cpu.json of GPU and CPU, each with its validation;
-# activities.bin (what CUPTI recorded of the first ops, for tests); log.txt with all that was printed.
+# log.txt with all that was printed.
 # Exits with 1 if the self-test or a calibration failed; what the others gave is there all the same.
 set -eu
 
@@ -53,7 +53,7 @@ measure() {
 
 begin=$(date +%s)
 # What an earlier run left would pass for results of this one.
-rm -f "$out/self_test.txt" "$out/activities.bin"
+rm -f "$out/self_test.txt"
 for part in $parts; do
   rm -f "$out/$part.json"
 done
@@ -68,7 +68,7 @@ tail -n 5 "$out/self_test.txt" | tee -a "$out/log.txt"
 # The whole GPU; the GPU as two devices, for placements; and the GPU with the CPU, at a batch that
 # the CPU manages.
 measure calibrate --devices gpu inception-v3 nmt bert-base resnet-50 --name this-gpu \
-  --output "$out/profile.json" --record "$out/activities.bin"
+  --output "$out/profile.json"
 measure validate --devices gpu inception-v3 vgg-16:batch=32 --cluster "$out/profile.json" \
   --output "$out/validation.json"
 measure calibrate --devices gpu/2 inception-v3 --name two-halves --output "$out/halves.json"

@@ -18,7 +18,7 @@ TEST(MachineFacts, TellEachGpuAndLinkOnce) {
                            .copy_engines = 3,
                            .multiprocessors = 132};
   log.devices = {gpu, gpu};
-  log.pcie = {{.id = 0, .generation = 5, .lanes = 16}, {.bridge = true, .id = 7}};
+  log.pcie = {{.device = 0, .generation = 5, .lanes = 16}};
   log.nvlinks = {{.first = {.gpu = true, .uuid = first},
                   .second = {.gpu = true, .uuid = second},
                   .links = 18,

@@ -3,19 +3,14 @@
 // Records as CUPTI 13.0 writes them, made byte by byte from offsets that were read off its headers.
 // They are written out here once more on purpose: the parser is tested against them.
 
-#include <emplace/calibrate/activity.hpp>
-
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace emplace::calibrate {
 
 using Bytes = std::vector<std::uint8_t>;
-
-inline constexpr std::uint32_t kCupti13 = 130001;  // of CUDA 13.0 Update 1
 
 /// A record of some kind, of zeros until fields are put.
 class RawRecord {
@@ -43,25 +38,17 @@ inline Bytes buffer_of(const std::vector<RawRecord>& records) {
   return buffer;
 }
 
-/// Returns a recording of one buffer.
-inline ActivityRecording recording_of(const std::vector<RawRecord>& records,
-                                      std::uint32_t version = kCupti13) {
-  return {.origin = "test", .cupti_version = version, .buffers = {buffer_of(records)}};
-}
-
 /// A kernel on device 0 under `correlation`; 216 bytes since CUDA 13.0.
-inline RawRecord raw_kernel(std::uint64_t start, std::uint64_t end, std::uint32_t correlation,
-                            std::size_t bytes = 216) {
-  return RawRecord(10, bytes)
+inline RawRecord raw_kernel(std::uint64_t start, std::uint64_t end, std::uint32_t correlation) {
+  return RawRecord(10, 216)
       .put<std::uint64_t>(16, start)
       .put<std::uint64_t>(24, end)
       .put<std::uint32_t>(92, correlation);
 }
 
 /// A copy on device 0 under `correlation`; 96 bytes since CUDA 12.8.
-inline RawRecord raw_copy(std::uint64_t start, std::uint64_t end, std::uint32_t correlation,
-                          std::size_t bytes = 96) {
-  return RawRecord(1, bytes)
+inline RawRecord raw_copy(std::uint64_t start, std::uint64_t end, std::uint32_t correlation) {
+  return RawRecord(1, 96)
       .put<std::uint64_t>(16, start)
       .put<std::uint64_t>(24, end)
       .put<std::uint32_t>(44, correlation);

@@ -22,7 +22,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <atomic>
 #include <ctime>
 #include <memory>
@@ -37,7 +36,6 @@ struct CalibrateOptions {
   std::vector<std::string> graphs = {"inception-v3", "nmt"};
   std::string output;
   std::string name = "this-machine";
-  std::string record;
   calibrate::SamplingOptions sampling;
 };
 
@@ -65,12 +63,9 @@ bool calibrate_and_write(const CalibrateOptions& options, std::span<const OpGrap
                          const calibrate::Progress& progress) {
   bool has_gpu = false;
   std::vector<calibrate::Launch> launches = launches_of(options, has_gpu);
-  if (!has_gpu && !options.record.empty()) {
-    throw Error(ErrorCode::kUsage, "--record works with GPUs only");
-  }
-  calibrate::ActivityRecording kept;
+  calibrate::ActivityLog log;
   const MachineDevices machine =
-      profiled_devices(options.machine, has_gpu, *options.sampling.stop, &kept);
+      profiled_devices(options.machine, has_gpu, *options.sampling.stop, &log);
   calibrate::CalibratedMachine calibrated =
       calibrate::calibrate(machine.all(), calibrate::distinct_sites(graphs),
                            {.name = options.name,
@@ -78,38 +73,18 @@ bool calibrate_and_write(const CalibrateOptions& options, std::span<const OpGrap
                             .launches = std::move(launches),
                             .sampling = options.sampling},
                            progress);
-  if (!kept.buffers.empty()) {
-    const calibrate::ActivityLog log = parse_activities(kept);
+  if (const std::string facts = describe_machine(log); !facts.empty()) {
     std::string& notes = calibrated.cluster.provenance.notes;
-    notes += (notes.empty() ? "" : " ") + describe_machine(log);
-    for (DeviceProfile& profile : calibrated.cluster.profiles) {
-      if (profile.calibration && profile.device_class.starts_with("gpu-")) {
-        profile.calibration->clocks = describe_clocks(log);
-      }
+    notes += (notes.empty() ? "" : " ") + facts;
+  }
+  for (DeviceProfile& profile : calibrated.cluster.profiles) {
+    if (profile.calibration && profile.device_class.starts_with("gpu-")) {
+      profile.calibration->clocks = describe_clocks(log);
     }
   }
   write_text_file(options.output, write_cluster_json(calibrated.cluster));
-  if (!kept.buffers.empty() && !options.record.empty()) {
-    calibrate::write_recording(kept, options.record);
-  } else if (!options.record.empty()) {
-    note(fmt::format("emplace: warning: CUPTI recorded nothing: '{}' is not written",
-                     options.record));
-  }
   print_text(cli::to_text(calibrated));
   return calibrated.is_complete;
-}
-
-void expect_outputs(const CalibrateOptions& options) {
-  const std::array<std::pair<std::string_view, std::string>, 2> files = {
-      {{"--output", options.output}, {"--record", options.record}}};
-  refuse_same_files(files);
-  for (const auto& [name, path] : files) {
-    if (path == "-") {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("{}: expected the name of a file, found '-'", name));
-    }
-    expect_writable(path);
-  }
 }
 
 Outcome run(CalibrateOptions options) {
@@ -117,7 +92,10 @@ Outcome run(CalibrateOptions options) {
   if (options.name.empty()) {
     throw Error(ErrorCode::kUsage, "--name: expected a name, found ''");
   }
-  expect_outputs(options);
+  if (options.output == "-") {
+    throw Error(ErrorCode::kUsage, "--output: expected the name of a file, found '-'");
+  }
+  expect_writable(options.output);
   const std::vector<OpGraph> graphs = load_graphs(options.graphs);
   note_missing_onednn(options.machine);
   const std::atomic<bool>& stop = stop_on_signal();
@@ -172,11 +150,6 @@ void add_calibrate(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->group("Measurement");
   add_output(*command, options->output, "Write the measured cluster here")->required();
-  command
-      ->add_option("--record", options->record,
-                   "Write CUPTI's recording of the first ops here; it can be read without a GPU")
-      ->type_name("FILE")
-      ->group("Output");
   command->callback([options, &action] {
     action = [options](const Invocation&) {
       try {

@@ -20,9 +20,6 @@
 namespace emplace::cli {
 namespace {
 
-// A fixture for tests, not a trace of everything.
-constexpr std::size_t kMaxRecordedBytes = std::size_t{1} << 20;
-
 struct Wanted {
   bool is_gpu = false;
   std::int32_t parts = 1;
@@ -153,7 +150,7 @@ MachineDevices find_devices(const MachineOptions& options, const std::atomic<boo
 }
 
 MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
-                                const std::atomic<bool>& stop, calibrate::ActivityRecording* kept) {
+                                const std::atomic<bool>& stop, calibrate::ActivityLog* log) {
   if (!has_gpu) {
     return find_devices(options, stop);
   }
@@ -164,8 +161,8 @@ MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
                     "their kernels: {}",
                     source->why_none()));
   }
-  if (kept != nullptr) {
-    source = calibrate::keep_activities(std::move(source), kMaxRecordedBytes, *kept);
+  if (log != nullptr) {
+    source = calibrate::keep_machine(std::move(source), *log);
   }
   return find_devices(options, stop, std::move(source));
 }

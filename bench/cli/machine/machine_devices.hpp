@@ -46,9 +46,9 @@ MachineDevices find_devices(const MachineOptions& options, const std::atomic<boo
                             const std::shared_ptr<calibrate::ActivitySource>& activities = nullptr);
 
 /// Opens the devices, with a profiler for GPUs, and warns if there is none to be had. What CUPTI
-/// writes at first goes to `kept` as well, if that is not null.
+/// tells about the machine is added to `log`, if that is not null.
 MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
-                                const std::atomic<bool>& stop, calibrate::ActivityRecording* kept);
+                                const std::atomic<bool>& stop, calibrate::ActivityLog* log);
 
 /// Warns if the CPU is to be measured without oneDNN: a placement would be judged by convolutions
 /// that no framework runs so slowly.

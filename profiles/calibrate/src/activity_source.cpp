@@ -12,48 +12,43 @@ class NoActivities final : public ActivitySource {
   std::string_view why_none() const override { return reason_; }
   void push(std::uint64_t) override {}
   void pop() override {}
-  ActivityRecording take() override { return {.origin = "no recording"}; }
+  ActivityLog take() override { return {}; }
 
  private:
   std::string reason_;
 };
 
-class Keep final : public ActivitySource {
+class KeepMachine final : public ActivitySource {
  public:
-  Keep(std::unique_ptr<ActivitySource> source, std::size_t max_bytes, ActivityRecording& kept)
-      : source_(std::move(source)), room_(max_bytes), kept_(kept) {}
+  KeepMachine(std::unique_ptr<ActivitySource> source, ActivityLog& machine)
+      : source_(std::move(source)), machine_(machine) {}
 
   std::string_view why_none() const override { return source_->why_none(); }
   void push(std::uint64_t id) override { source_->push(id); }
   void pop() override { source_->pop(); }
-  ActivityRecording take() override {
-    ActivityRecording taken = source_->take();
-    std::size_t bytes = 0;
-    for (const auto& buffer : taken.buffers) {
-      bytes += buffer.size();
-    }
-    if (bytes <= room_) {
-      room_ -= bytes;
-      kept_.origin = taken.origin;
-      kept_.cupti_version = taken.cupti_version;
-      kept_.dropped_records += taken.dropped_records;
-      kept_.buffers.insert(kept_.buffers.end(), taken.buffers.begin(), taken.buffers.end());
-      kept_.strings.insert(taken.strings.begin(), taken.strings.end());
-    }
+  ActivityLog take() override {
+    ActivityLog taken = source_->take();
+    const auto keep = [&](auto list) {
+      const auto& items = taken.*list;
+      (machine_.*list).insert((machine_.*list).end(), items.begin(), items.end());
+    };
+    keep(&ActivityLog::clocks);
+    keep(&ActivityLog::devices);
+    keep(&ActivityLog::pcie);
+    keep(&ActivityLog::nvlinks);
     return taken;
   }
 
  private:
   std::unique_ptr<ActivitySource> source_;
-  std::size_t room_;
-  ActivityRecording& kept_;
+  ActivityLog& machine_;
 };
 
 }  // namespace
 
-std::unique_ptr<ActivitySource> keep_activities(std::unique_ptr<ActivitySource> source,
-                                                std::size_t max_bytes, ActivityRecording& kept) {
-  return std::make_unique<Keep>(std::move(source), max_bytes, kept);
+std::unique_ptr<ActivitySource> keep_machine(std::unique_ptr<ActivitySource> source,
+                                             ActivityLog& machine) {
+  return std::make_unique<KeepMachine>(std::move(source), machine);
 }
 
 std::unique_ptr<ActivitySource> no_activities(std::string reason) {

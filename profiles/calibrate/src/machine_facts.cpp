@@ -41,10 +41,8 @@ std::string describe_machine(const ActivityLog& log) {
         gpu.copy_engines));
   }
   for (const PcieActivity& pcie : log.pcie) {
-    if (!pcie.bridge) {
-      tell(fmt::format("GPU {}: PCIe generation {} with {} lanes.", pcie.id, pcie.generation,
-                       pcie.lanes));
-    }
+    tell(fmt::format("GPU {}: PCIe generation {} with {} lanes.", pcie.device, pcie.generation,
+                     pcie.lanes));
   }
   for (const NvlinkActivity& nvlink : log.nvlinks) {
     tell(fmt::format("{} and {}: {} NVLinks with {:.0f} GB/s{}.", name_of(nvlink.first, gpus),

@@ -87,7 +87,7 @@ void CudaTimer::flush() {
 }
 
 std::vector<TimedRun> CudaTimer::profiled(std::span<const std::uint64_t> ids) {
-  const auto times = times_of_runs(parse_activities(activities_->take()), ids);
+  const auto times = times_of_runs(activities_->take(), ids);
   std::vector<TimedRun> runs;
   for (const std::uint64_t id : ids) {
     const DeviceTime& time = times.at(id);

@@ -1,8 +1,6 @@
 #include "activity_buffers.hpp"
 
-#include "record_walk.hpp"
-
-#include <emplace/graphs/error.hpp>
+#include "activity_records.hpp"
 
 #include <new>
 #include <utility>
@@ -13,19 +11,6 @@ namespace {
 constexpr std::size_t kBufferBytes = std::size_t{4} << 20;
 constexpr std::align_val_t kAlignment{8};
 
-// Copies the names at which the records of the last buffer point: they may be gone by the time that
-// the recording is read, since modules are unloaded.
-void copy_names(ActivityRecording& recording) {
-  RecordWalk walk(recording, recording.buffers.size() - 1);
-  while (const auto record = walk.next()) {
-    const std::uint64_t address = record->name_address();
-    if (address != 0) {
-      // An address is used again when a module has gone; then the newer name wins.
-      recording.strings.insert_or_assign(address, reinterpret_cast<const char*>(address));
-    }
-  }
-}
-
 }  // namespace
 
 ActivityBuffers& ActivityBuffers::instance() {
@@ -33,25 +18,25 @@ ActivityBuffers& ActivityBuffers::instance() {
   return *buffers;
 }
 
-bool ActivityBuffers::start(std::uint32_t version) {
+bool ActivityBuffers::start(const CuptiLibrary& cupti) {
   const std::lock_guard lock(mutex_);
-  if (collecting_) {
+  if (cupti_ != nullptr) {
     return false;
   }
-  collecting_ = true;
-  kept_ = {.origin = "CUPTI", .cupti_version = version};
+  cupti_ = &cupti;
+  kept_ = {};
   return true;
 }
 
 void ActivityBuffers::stop() {
   const std::lock_guard lock(mutex_);
-  collecting_ = false;
+  cupti_ = nullptr;
   kept_ = {};
 }
 
-ActivityRecording ActivityBuffers::take() {
+ActivityLog ActivityBuffers::take() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(kept_, {.origin = kept_.origin, .cupti_version = kept_.cupti_version});
+  return std::exchange(kept_, {});
 }
 
 bool ActivityBuffers::any_out() const {
@@ -73,24 +58,26 @@ void ActivityBuffers::request(std::uint8_t** buffer, std::size_t* bytes,
   }
 }
 
-void ActivityBuffers::complete(std::uint8_t* buffer, std::size_t valid) noexcept {
+void ActivityBuffers::complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                               std::size_t valid) noexcept {
   ActivityBuffers& self = instance();
   {
     const std::lock_guard lock(self.mutex_);
     --self.out_;
-    if (self.collecting_ && valid > 0) {
+    if (self.cupti_ != nullptr && valid > 0) {
       self.keep(buffer, valid);
     }
   }
   ::operator delete(buffer, kAlignment);
 }
 
-void ActivityBuffers::keep(const std::uint8_t* buffer, std::size_t valid) {
+// Ends at a record that is not finished, as a forced flush may leave: what follows is lost.
+void ActivityBuffers::keep(std::uint8_t* buffer, std::size_t valid) {
   try {
-    kept_.buffers.emplace_back(buffer, buffer + valid);
-    copy_names(kept_);
-  } catch (const Error&) {
-    // Whoever reads the recording is told the same.
+    CUpti_Activity* record = nullptr;
+    while (cupti_->get_next_record(buffer, valid, &record) == CUPTI_SUCCESS) {
+      add_record(kept_, *record);
+    }
   } catch (const std::bad_alloc&) {
     // Of records without memory nobody knows how many they were.
     ++kept_.dropped_records;

@@ -1,6 +1,6 @@
 #include "activity_buffers.hpp"
+#include "activity_records.hpp"
 #include "cupti_library.hpp"
-#include "record_sizes.hpp"
 
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/compute_device.hpp>
@@ -30,20 +30,11 @@ constexpr std::array kWanted{
     WantedKind{CUPTI_ACTIVITY_KIND_MEMCPY, "copies", true},
     WantedKind{CUPTI_ACTIVITY_KIND_MEMCPY2, "peer copies", true},
     WantedKind{CUPTI_ACTIVITY_KIND_MEMSET, "memsets", true},
-    WantedKind{CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", false},
     WantedKind{CUPTI_ACTIVITY_KIND_ENVIRONMENT, "clocks and temperatures", false},
     WantedKind{CUPTI_ACTIVITY_KIND_DEVICE, "devices", false},
     WantedKind{CUPTI_ACTIVITY_KIND_PCIE, "PCIe", false},
     WantedKind{CUPTI_ACTIVITY_KIND_NVLINK, "NVLink", false},
 };
-
-static_assert(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 == kExternalKind);
-constexpr auto kExternal = static_cast<CUpti_ExternalCorrelationKind>(kExternalKind);
-
-void complete_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
-                     std::size_t valid) {
-  ActivityBuffers::complete(buffer, valid);
-}
 
 void check_driver() {
   // Without a driver CUPTI says no more than "unknown error".
@@ -53,37 +44,15 @@ void check_driver() {
                                         "container: with the NVIDIA Container Toolkit)"});
 }
 
-// Returns the bytes by which the library steps from a record of `kind` to the next.
-std::size_t step_of(const CuptiLibrary& cupti, CUpti_ActivityKind kind) {
-  // Wherever the second record starts, it finds its kind.
-  std::vector<std::uint64_t> buffer(512, std::uint64_t{kind} << 32 | kind);
-  auto* const bytes = reinterpret_cast<std::uint8_t*>(buffer.data());
-  CUpti_Activity* record = nullptr;
-  for (int i = 0; i < 2; ++i) {
-    if (cupti.get_next_record(bytes, buffer.size() * sizeof(buffer[0]), &record) != CUPTI_SUCCESS) {
-      return 0;
-    }
-  }
-  return static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - bytes);
-}
-
-// Refuses a library that writes other records than we know. The sizes are asked of the library
-// itself, since for older ones our table rests on release notes.
-std::uint32_t check_version(const CuptiLibrary& cupti) {
+// Refuses a library that writes other records than we know.
+void check_version(const CuptiLibrary& cupti) {
   std::uint32_t version = 0;
   cupti.check(cupti.get_version(&version), "cuptiGetVersion");
   if (!knows_cupti(version)) {
-    throw DeviceFailure(fmt::format("{} is CUPTI {}, whose records are not known; known are {}",
-                                    cupti.library.path(), version, known_cupti_versions()));
+    throw DeviceFailure(fmt::format(
+        "{} is CUPTI {}, whose records are not known; known are those of CUDA 12.3 to 13.0",
+        cupti.library.path(), version));
   }
-  for (const WantedKind& wanted : kWanted) {
-    const std::size_t known = record_bytes(wanted.kind, version);
-    if (const std::size_t found = step_of(cupti, wanted.kind); found != known) {
-      throw DeviceFailure(fmt::format("{} is CUPTI {}, whose records of {} have {} bytes, not {}",
-                                      cupti.library.path(), version, wanted.name, found, known));
-    }
-  }
-  return version;
 }
 
 class CuptiSource final : public ActivitySource {
@@ -91,13 +60,13 @@ class CuptiSource final : public ActivitySource {
   // Throws DeviceFailure, with everything as it was before.
   CuptiSource() {
     check_driver();
-    const std::uint32_t version = check_version(cupti_);
-    if (!buffers_.start(version)) {
+    check_version(cupti_);
+    if (!buffers_.start(cupti_)) {
       throw DeviceFailure("another source of this program is open");
     }
     try {
       // Attributes of buffers are left as they are; they would have to be set before this.
-      cupti_.check(cupti_.register_callbacks(&ActivityBuffers::request, &complete_buffer),
+      cupti_.check(cupti_.register_callbacks(&ActivityBuffers::request, &ActivityBuffers::complete),
                    "cuptiActivityRegisterCallbacks");
       enable_kinds();
     } catch (const DeviceFailure&) {
@@ -111,22 +80,23 @@ class CuptiSource final : public ActivitySource {
   std::string_view why_none() const override { return {}; }
 
   void push(std::uint64_t id) override {
-    cupti_.check(cupti_.push_external_id(kExternal, id), "cuptiActivityPushExternalCorrelationId");
+    cupti_.check(cupti_.push_external_id(kExternalKind, id),
+                 "cuptiActivityPushExternalCorrelationId");
   }
 
   void pop() override {
     // Fails only if nothing was pushed; guards call this from destructors, so it must not throw.
-    cupti_.pop_external_id(kExternal, nullptr);
+    cupti_.pop_external_id(kExternalKind, nullptr);
   }
 
-  ActivityRecording take() override {
+  ActivityLog take() override {
     flush();
     std::size_t dropped = 0;
     cupti_.check(cupti_.get_num_dropped_records(nullptr, 0, &dropped),
                  "cuptiActivityGetNumDroppedRecords");
-    ActivityRecording recording = buffers_.take();
-    recording.dropped_records += dropped;
-    return recording;
+    ActivityLog log = buffers_.take();
+    log.dropped_records += dropped;
+    return log;
   }
 
  private:

@@ -70,9 +70,7 @@ using IdsOfCorrelation = std::map<std::uint32_t, std::set<std::uint64_t>>;
 IdsOfCorrelation ids_of_correlation(const ActivityLog& log) {
   IdsOfCorrelation ids;
   for (const ExternalLink& link : log.links) {
-    if (link.kind == kExternalKind) {
-      ids[link.correlation].insert(link.external_id);
-    }
+    ids[link.correlation].insert(link.external_id);
   }
   return ids;
 }
@@ -133,14 +131,9 @@ class Join {
   std::map<std::uint64_t, DeviceTime> take() && {
     std::map<std::uint64_t, DeviceTime> times;
     for (auto& [id, gathered] : gathered_) {
-      std::uint64_t sum_ns = 0;
-      for (const auto& [start, end] : gathered.intervals) {
-        sum_ns += end - start;
-      }
       DeviceTime& time = times[id];
       time = gathered.time;
       time.records = static_cast<std::int32_t>(gathered.intervals.size());
-      time.sum_us = static_cast<double>(sum_ns) / 1e3;
       time.busy_us = static_cast<double>(length_of_union(std::move(gathered.intervals))) / 1e3;
     }
     return times;
@@ -161,14 +154,8 @@ class Join {
 
 std::map<std::uint64_t, DeviceTime> device_times(const ActivityLog& log) {
   Join join(log);
-  for (const KernelActivity& kernel : log.kernels) {
-    join.add(kernel.work);
-  }
-  for (const CopyActivity& copy : log.copies) {
-    join.add(copy.work);
-  }
-  for (const FillActivity& fill : log.fills) {
-    join.add(fill.work);
+  for (const DeviceWork& work : log.work) {
+    join.add(work);
   }
   for (const std::uint32_t correlation : log.untimed) {
     join.lose(correlation);

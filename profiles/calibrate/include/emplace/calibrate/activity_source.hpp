@@ -5,7 +5,7 @@
 //   const auto source = open_cupti();            // before the first CUDA call of the program
 //   { const ExternalId id(*source, 42); launch_the_op(); }
 //   synchronize_all_devices();
-//   const auto times = device_times(parse_activities(source->take()));
+//   const auto times = device_times(source->take());
 //   times.at(42).busy_us;
 //
 // CUPTI allows one profiler in a process: under Nsight, compute-sanitizer or another tool the
@@ -34,7 +34,7 @@ class ActivitySource {
   virtual void pop() = 0;
   /// Returns what was recorded since the last call. Requires: the devices have been synchronised;
   /// otherwise work in flight is missing.
-  virtual ActivityRecording take() = 0;
+  virtual ActivityLog take() = 0;
 };
 
 /// Gives its thread's launches an external id while it lives.
@@ -53,10 +53,10 @@ class ExternalId {
 /// and says why. One at a time in a process.
 std::unique_ptr<ActivitySource> open_cupti();
 
-/// Returns `source` so that what is taken from it is also added to `kept`, until that has
-/// `max_bytes`; a take that would not fit is left out. `kept` must outlive it.
-std::unique_ptr<ActivitySource> keep_activities(std::unique_ptr<ActivitySource> source,
-                                                std::size_t max_bytes, ActivityRecording& kept);
+/// Returns `source` so that what is taken from it tells about the machine - clocks, devices, PCIe
+/// and NVLinks - is also added to `machine`, which must outlive it.
+std::unique_ptr<ActivitySource> keep_machine(std::unique_ptr<ActivitySource> source,
+                                             ActivityLog& machine);
 
 /// Returns a source that records nothing because of `reason`.
 std::unique_ptr<ActivitySource> no_activities(std::string reason);
