@@ -206,42 +206,6 @@ std::int64_t size_of(DataType type) {
   EMPLACE_CHECK(false, "data type {}", static_cast<int>(type));
 }
 
-std::string_view to_string(Phase phase) {
-  switch (phase) {
-    case Phase::kForward:
-      return "forward";
-    case Phase::kBackward:
-      return "backward";
-    case Phase::kUpdate:
-      return "update";
-  }
-  EMPLACE_CHECK(false, "phase {}", static_cast<int>(phase));
-}
-
-std::string_view to_string(DataType type) {
-  switch (type) {
-    case DataType::kFloat32:
-      return "float32";
-    case DataType::kFloat16:
-      return "float16";
-    case DataType::kBfloat16:
-      return "bfloat16";
-    case DataType::kInt32:
-      return "int32";
-    case DataType::kInt64:
-      return "int64";
-    case DataType::kBool:
-      return "bool";
-    case DataType::kFloat64:
-      return "float64";
-    case DataType::kInt8:
-      return "int8";
-    case DataType::kInt16:
-      return "int16";
-  }
-  EMPLACE_CHECK(false, "data type {}", static_cast<int>(type));
-}
-
 void add_dependency(OpGraph& graph, OpId producer, std::int32_t output, OpId consumer) {
   EMPLACE_CHECK(producer >= 0 && producer < num_ops(graph), "producer {}", producer);
   EMPLACE_CHECK(consumer >= 0 && consumer < num_ops(graph), "consumer {}", consumer);

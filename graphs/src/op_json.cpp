@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <span>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -16,11 +16,6 @@ namespace emplace {
 namespace {
 
 constexpr std::int64_t kMaxQuantity = std::numeric_limits<std::int64_t>::max();
-
-constexpr std::array kPhases = {Phase::kForward, Phase::kBackward, Phase::kUpdate};
-constexpr std::array kDataTypes = {DataType::kFloat32, DataType::kFloat16, DataType::kBfloat16,
-                                   DataType::kInt32,   DataType::kInt64,   DataType::kBool,
-                                   DataType::kFloat64, DataType::kInt8,    DataType::kInt16};
 
 // Writes one JSON object in one line, without the members that have their default value.
 class ObjectWriter {
@@ -124,23 +119,17 @@ std::vector<std::int64_t> read_dimensions(const Object& object) {
 }
 
 // Returns the enumerator whose name the member `key` gives, by default the first.
-template <class Object, class Enum, std::size_t N>
-Enum read_enum(const Object& object, std::string_view key, const std::array<Enum, N>& values) {
+template <class Enum, class Object>
+Enum read_enum(const Object& object, std::string_view key,
+               std::span<const std::string_view> names) {
   const auto member = object.find(key);
-  if (!member) {
-    return values.front();
-  }
-  std::array<std::string_view, N> names;
-  for (std::size_t i = 0; i < N; ++i) {
-    names[i] = to_string(values[i]);
-  }
-  return values[member->one_of(names)];
+  return member ? static_cast<Enum>(member->one_of(names)) : Enum{};
 }
 
 Output read_output(const JsonCursor& object) {
   object.expect_only({"shape", "type", "bytes", "persistent"});
   Output output{.shape = read_dimensions(object),
-                .type = read_enum(object, "type", kDataTypes),
+                .type = read_enum<DataType>(object, "type", kDataTypes),
                 .bytes = read_quantity(object, "bytes")};
   if (const auto member = object.find("persistent")) {
     output.persistent = member->boolean();
@@ -177,7 +166,7 @@ std::string text_of(const Object& object, std::string_view key) {
 // Reads all but name and kind.
 template <class Object>
 Op read_quantities(const Object& object) {
-  Op op{.phase = read_enum(object, "phase", kPhases),
+  Op op{.phase = read_enum<Phase>(object, "phase", kPhases),
         .shape = read_dimensions(object),
         .flops = read_quantity(object, "flops"),
         .bytes_read = read_quantity(object, "bytes_read"),

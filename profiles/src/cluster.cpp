@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace emplace {
@@ -16,14 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxDevices = 1024;
 constexpr double kMaxGapUs = 1e9;
-
-// In the order of TransferModel. The model's constants stand in the member of its name.
-constexpr std::array<std::string_view, 3> kTransferModels = {"placeto", "physical", "grappler"};
-// In the order of QueueOrder.
-constexpr std::array<std::string_view, 2> kQueueOrders = {"fifo", "critical-path"};
-
-// In the order of MathMode.
-constexpr std::array<std::string_view, 3> kMathModes = {"framework", "float32", "tf32"};
 
 TransferModel read_transfer_model(const JsonCursor& cluster) {
   const auto model =
@@ -127,14 +118,6 @@ void read_devices(const JsonCursor& json, Cluster& cluster) {
 }
 
 }  // namespace
-
-std::string_view to_string(TransferModel model) {
-  return kTransferModels[static_cast<std::size_t>(model)];
-}
-
-std::string_view to_string(QueueOrder order) {
-  return kQueueOrders[static_cast<std::size_t>(order)];
-}
 
 Cluster read_cluster(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);

@@ -5,20 +5,6 @@
 
 namespace emplace {
 
-std::string_view to_string(CostSource source) {
-  switch (source) {
-    case CostSource::kMeasured:
-      return "measured";
-    case CostSource::kInterpolated:
-      return "interpolated";
-    case CostSource::kRoofline:
-      return "roofline";
-    case CostSource::kGuess:
-      break;
-  }
-  return "guess";
-}
-
 Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math) {
   // Nothing was timed, but nothing is guessed either: no work takes no time on every roofline.
   if (!launches(op.kind)) {

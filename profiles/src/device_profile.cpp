@@ -27,16 +27,6 @@ constexpr std::int64_t kMaxMemoryBytes = std::int64_t{1} << 53;
 // Unknown kinds of ops are of class kOther: their efficiencies are the fallback, not a class.
 constexpr std::size_t kNumNamedClasses = static_cast<std::size_t>(OpClass::kOther);
 
-// Reads a name of `last` or one of the choices before it.
-template <class Choice>
-Choice read_choice(const JsonCursor& json, Choice last) {
-  std::vector<std::string_view> names;
-  for (int at = 0; at <= static_cast<int>(last); ++at) {
-    names.push_back(to_string(static_cast<Choice>(at)));
-  }
-  return static_cast<Choice>(json.one_of(names));
-}
-
 // Reads the numbers of a roofline, among other members of an object.
 Roofline read_numbers(const JsonCursor& json) {
   Roofline roofline{.fixed_us = json.at("fixed_us").number(0, kMaxFixedUs),
@@ -47,7 +37,7 @@ Roofline read_numbers(const JsonCursor& json) {
     roofline.spread = spread->number(0, kMaxCostSpread);
   }
   if (const auto form = json.find("form")) {
-    roofline.form = read_choice(*form, CostForm::kTiles);
+    roofline.form = static_cast<CostForm>(form->one_of(kCostForms));
   }
   if (const auto tiles = json.find("tile_efficiencies")) {
     if (roofline.form != CostForm::kTiles) {
@@ -88,7 +78,7 @@ CostCase read_case(const JsonCursor& json, OpClass op_class) {
     which.window = window->integer(1, kMaxWindow);
   }
   if (const auto arithmetic = json.find("arithmetic")) {
-    which.arithmetic = read_choice(*arithmetic, Arithmetic::kFloat16);
+    which.arithmetic = static_cast<Arithmetic>(arithmetic->one_of(kArithmetics));
   }
   if (const auto proxy = json.find("proxy")) {
     which.proxy = proxy->non_empty_text();

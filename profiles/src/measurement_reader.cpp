@@ -21,14 +21,6 @@ constexpr double kMaxError = 1e9;
 constexpr std::int32_t kMaxCount = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxQuantity = std::numeric_limits<std::int64_t>::max();
 
-DataType read_type(const JsonCursor& json) {
-  std::vector<std::string_view> names;
-  for (int type = 0; type <= static_cast<int>(DataType::kInt16); ++type) {
-    names.push_back(to_string(static_cast<DataType>(type)));
-  }
-  return static_cast<DataType>(json.one_of(names));
-}
-
 OpMeasurement read_measurement(const JsonCursor& json) {
   json.expect_only({"kind", "shape", "type", "us", "spread", "runs", "library", "flops", "bytes"});
   OpMeasurement measurement;
@@ -37,7 +29,7 @@ OpMeasurement read_measurement(const JsonCursor& json) {
     measurement.key.shape.push_back(dimension.integer(0, kMaxQuantity));
   }
   if (const auto type = json.find("type")) {
-    measurement.key.type = read_type(*type);
+    measurement.key.type = static_cast<DataType>(type->one_of(kDataTypes));
   }
   measurement.us = json.at("us").number(kMinUs, kMaxUs);
   if (const auto spread = json.find("spread")) {

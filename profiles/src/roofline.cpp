@@ -1,4 +1,3 @@
-#include <emplace/graphs/check.hpp>
 #include <emplace/profiles/roofline.hpp>
 
 #include <algorithm>
@@ -32,42 +31,6 @@ double tiles_us(const Roofline& roofline, const MatrixProduct& product, const De
 }
 
 }  // namespace
-
-std::string_view to_string(Arithmetic arithmetic) {
-  switch (arithmetic) {
-    case Arithmetic::kFloat32:
-      return "float32";
-    case Arithmetic::kTf32:
-      return "tf32";
-    case Arithmetic::kFloat16:
-      return "float16";
-  }
-  EMPLACE_CHECK(false, "arithmetic {}", static_cast<int>(arithmetic));
-}
-
-std::string_view to_string(MathMode math) {
-  switch (math) {
-    case MathMode::kFramework:
-      return "framework";
-    case MathMode::kFloat32:
-      return "float32";
-    case MathMode::kTf32:
-      return "tf32";
-  }
-  EMPLACE_CHECK(false, "math mode {}", static_cast<int>(math));
-}
-
-std::string_view to_string(CostForm form) {
-  switch (form) {
-    case CostForm::kMaximum:
-      return "maximum";
-    case CostForm::kSmooth:
-      return "smooth";
-    case CostForm::kTiles:
-      return "tiles";
-  }
-  EMPLACE_CHECK(false, "form {}", static_cast<int>(form));
-}
 
 OpWork op_work(std::string_view kind, std::span<const std::int64_t> shape, double flops,
                double bytes) {

@@ -1,19 +1,13 @@
 #include <emplace/calibrate/sample_file.hpp>
 #include <emplace/graphs/error.hpp>
+#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstddef>
-#include <cstring>
-#include <filesystem>
-#include <memory>
 #include <optional>
-#include <system_error>
 
 namespace emplace::calibrate {
 namespace {
@@ -22,7 +16,6 @@ constexpr std::string_view kColumns = "device,kind,shape,type,flops,bytes,us,sou
 constexpr std::size_t kMaxDimensions = 16;
 constexpr double kMinUs = 1e-6;
 constexpr double kMaxUs = 1e9;
-constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // a small gzipped file may hold far more
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -124,14 +117,12 @@ class Reader {
   }
 
   DataType type_of(std::string_view field) const {
-    std::vector<std::string> names;
-    for (int type = 0; type <= static_cast<int>(DataType::kInt16); ++type) {
-      if (field == to_string(static_cast<DataType>(type))) {
-        return static_cast<DataType>(type);
-      }
-      names.emplace_back(to_string(static_cast<DataType>(type)));
+    const auto* found = std::ranges::find(kDataTypes, field);
+    if (found == kDataTypes.end()) {
+      const std::vector<std::string> names(kDataTypes.begin(), kDataTypes.end());
+      fail(fmt::format("'type': unknown type '{}'{}", excerpt(field), suggest_names(field, names)));
     }
-    fail(fmt::format("'type': unknown type '{}'{}", excerpt(field), suggest_names(field, names)));
+    return static_cast<DataType>(found - kDataTypes.begin());
   }
 
   void read_row(std::string_view line) {
@@ -183,27 +174,7 @@ SampleTable parse_sample_table(std::string_view text, const std::string& source)
 }
 
 SampleTable read_sample_table(const std::string& path) {
-  errno = 0;
-  std::error_code ignored;
-  const std::unique_ptr<gzFile_s, decltype(&gzclose)> file(gzopen(path.c_str(), "rb"), &gzclose);
-  if (file == nullptr || std::filesystem::is_directory(path, ignored)) {
-    throw Error(ErrorCode::kIo, fmt::format("cannot read '{}': {}", path,
-                                            std::strerror(file == nullptr ? errno : EISDIR)));
-  }
-  std::string text;
-  std::array<char, 1 << 16> block{};
-  int size = 0;
-  while ((size = gzread(file.get(), block.data(), block.size())) > 0) {
-    text.append(block.data(), static_cast<std::size_t>(size));
-    if (text.size() > kMaxBytes) {
-      throw Error(ErrorCode::kFormat,
-                  fmt::format("{}: expected at most {} bytes", path, kMaxBytes));
-    }
-  }
-  if (size < 0) {
-    throw Error(ErrorCode::kIo, fmt::format("cannot read '{}': it is cut off or damaged", path));
-  }
-  return parse_sample_table(text, path);
+  return parse_sample_table(read_text_file(path), path);
 }
 
 }  // namespace emplace::calibrate

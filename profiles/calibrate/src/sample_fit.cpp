@@ -168,7 +168,7 @@ class ProfileFit {
       : own_(std::move(own)), proxies_(std::move(proxies)) {
     fit_.profile = base;
     calibration_.date = date;
-    for (std::size_t at = 0; at < kNumArithmetics; ++at) {
+    for (std::size_t at = 0; at < kArithmetics.size(); ++at) {
       const auto arithmetic = static_cast<Arithmetic>(at);
       const std::optional<double> own_part = product_efficiency(own_, arithmetic);
       const std::optional<double> proxy_part = product_efficiency(proxies_, arithmetic);
@@ -328,7 +328,7 @@ class ProfileFit {
   std::vector<ClassSample> own_;
   std::vector<ClassSample> proxies_;
   // The peaks of proxies, for their convolutions, of which the own products reach what theirs do.
-  std::array<double, kNumArithmetics> proxy_peaks_{};
+  std::array<double, kArithmetics.size()> proxy_peaks_{};
   SampleFit fit_;
   Calibration calibration_;
 };

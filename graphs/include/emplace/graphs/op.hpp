@@ -4,6 +4,8 @@
 // a graph. They are separate because Boost.Graph costs a file that includes it over a second of
 // compile time, and a file of CUDA kernels four.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +15,9 @@ namespace emplace {
 
 /// The part of a step in which an op runs.
 enum class Phase : std::uint8_t { kForward, kBackward, kUpdate };
+
+/// The names of the parts, in the order of Phase.
+inline constexpr std::array<std::string_view, 3> kPhases = {"forward", "backward", "update"};
 
 /// Names the type of a tensor's elements.
 enum class DataType : std::uint8_t {
@@ -27,14 +32,18 @@ enum class DataType : std::uint8_t {
   kInt16,
 };
 
+/// The names of the types as in our format, in the order of DataType.
+inline constexpr std::array<std::string_view, 9> kDataTypes = {
+    "float32", "float16", "bfloat16", "int32", "int64", "bool", "float64", "int8", "int16"};
+
 /// Returns the bytes of one element.
 std::int64_t size_of(DataType type);
 
-/// Returns "forward", "backward" or "update".
-std::string_view to_string(Phase phase);
-
-/// Returns the name as in our format, for example "float32".
-std::string_view to_string(DataType type);
+/// Return the name.
+inline std::string_view to_string(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+inline std::string_view to_string(DataType type) {
+  return kDataTypes[static_cast<std::size_t>(type)];
+}
 
 /// Describes one tensor that an op produces.
 struct Output {

@@ -7,6 +7,8 @@
 #include <emplace/profiles/device_profile.hpp>
 #include <emplace/profiles/topology.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,15 +19,26 @@ namespace emplace {
 /// Which rules a step on a cluster follows (docs/concepts/simulation.md).
 enum class TransferModel : std::uint8_t { kPlaceto, kPhysical, kGrappler };
 
-/// Returns "placeto", "physical" or "grappler".
-std::string_view to_string(TransferModel model);
+/// The names of the models, in the order of TransferModel.
+inline constexpr std::array<std::string_view, 3> kTransferModels = {"placeto", "physical",
+                                                                    "grappler"};
+
+/// Returns the name.
+inline std::string_view to_string(TransferModel model) {
+  return kTransferModels[static_cast<std::size_t>(model)];
+}
 
 /// Which of the ready ops a device runs next in the `physical` model: the one that was ready first,
 /// or the one with the longest path of costs to the end of the step.
 enum class QueueOrder : std::uint8_t { kFifo, kCriticalPath };
 
-/// Returns "fifo" or "critical-path".
-std::string_view to_string(QueueOrder order);
+/// The names of the orders, in the order of QueueOrder.
+inline constexpr std::array<std::string_view, 2> kQueueOrders = {"fifo", "critical-path"};
+
+/// Returns the name.
+inline std::string_view to_string(QueueOrder order) {
+  return kQueueOrders[static_cast<std::size_t>(order)];
+}
 
 /// The constants of the `grappler` transfer model: a serial channel for each ordered pair of
 /// devices, which each transfer occupies for `latency_us + bytes / bytes_per_us`.

@@ -18,6 +18,7 @@
 #include <emplace/profiles/roofline.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -30,8 +31,14 @@ namespace emplace {
 /// How certain a cost is; see the head of this file.
 enum class CostSource : std::uint8_t { kMeasured, kInterpolated, kRoofline, kGuess };
 
-/// Returns "measured", "interpolated", "roofline" or "guess".
-std::string_view to_string(CostSource source);
+/// The names of the sources, in the order of CostSource.
+inline constexpr std::array<std::string_view, 4> kCostSources = {"measured", "interpolated",
+                                                                 "roofline", "guess"};
+
+/// Returns the name.
+inline std::string_view to_string(CostSource source) {
+  return kCostSources[static_cast<std::size_t>(source)];
+}
 
 /// A cost and where it came from.
 struct Cost {

@@ -26,6 +26,7 @@
 #include <emplace/graphs/op.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -39,11 +40,13 @@ enum class Arithmetic : std::uint8_t {
   kFloat16,  ///< float16 or bfloat16, of the tensor cores where there are any
 };
 
-/// The number of arithmetics, for arrays indexed by Arithmetic.
-inline constexpr std::size_t kNumArithmetics = 3;
+/// The names of the arithmetics, in the order of Arithmetic.
+inline constexpr std::array<std::string_view, 3> kArithmetics = {"float32", "tf32", "float16"};
 
-/// Returns "float32", "tf32" or "float16".
-std::string_view to_string(Arithmetic arithmetic);
+/// Returns the name.
+inline std::string_view to_string(Arithmetic arithmetic) {
+  return kArithmetics[static_cast<std::size_t>(arithmetic)];
+}
 
 /// In which arithmetic ops on float32 tensors multiply, on devices that have TF32.
 enum class MathMode : std::uint8_t {
@@ -52,8 +55,13 @@ enum class MathMode : std::uint8_t {
   kTf32,       ///< convolutions and products in TF32
 };
 
-/// Returns "framework", "float32" or "tf32".
-std::string_view to_string(MathMode math);
+/// The names of the modes, in the order of MathMode.
+inline constexpr std::array<std::string_view, 3> kMathModes = {"framework", "float32", "tf32"};
+
+/// Returns the name.
+inline std::string_view to_string(MathMode math) {
+  return kMathModes[static_cast<std::size_t>(math)];
+}
 
 /// The sizes of matrix products: `batches` of rows x depth times depth x columns.
 struct MatrixProduct {
@@ -87,8 +95,13 @@ struct DeviceRates {
 /// Names a form; see the head of this file.
 enum class CostForm : std::uint8_t { kMaximum, kSmooth, kTiles };
 
-/// Returns "maximum", "smooth" or "tiles".
-std::string_view to_string(CostForm form);
+/// The names of the forms, in the order of CostForm.
+inline constexpr std::array<std::string_view, 3> kCostForms = {"maximum", "smooth", "tiles"};
+
+/// Returns the name.
+inline std::string_view to_string(CostForm form) {
+  return kCostForms[static_cast<std::size_t>(form)];
+}
 
 /// The largest compute efficiency: a 3x3 convolution by Winograd's F(4x4, 3x3) multiplies a quarter
 /// as often.

@@ -52,7 +52,7 @@ struct SampleTable {
 /// Reads a table; `source` names it in errors. Throws kFormat, naming line and column.
 SampleTable parse_sample_table(std::string_view text, const std::string& source);
 
-/// Reads the table in a file, gzipped or not, of at most 1 GiB. Throws kIo or kFormat.
+/// Reads the table in a file, as read_text_file() does. Throws kIo or kFormat.
 SampleTable read_sample_table(const std::string& path);
 
 }  // namespace emplace::calibrate
