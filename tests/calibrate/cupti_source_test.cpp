@@ -133,6 +133,24 @@ TEST_F(CuptiSource, SaysWhyThereIsNoneAndUndoesWhatItDid) {
   EXPECT_EQ(open_cupti()->why_none(), "");
 }
 
+// Codes as in cupti_result.h.
+TEST_F(CuptiSource, NamesCallCodeAndCureOfARefusal) {
+  const auto reason = [&](int code) {
+    cupti_->refusals = {{10, code}};
+    return std::string(open_cupti()->why_none());
+  };
+  EXPECT_EQ(reason(8), "cuptiActivityEnable of kernels: CUPTI_ERROR_FAKE (8)");
+  EXPECT_THAT(reason(35), HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
+  EXPECT_THAT(reason(36), HasSubstr("another profiler"));
+  EXPECT_THAT(reason(26), HasSubstr("another tool"));
+  EXPECT_THAT(reason(33), HasSubstr("virtual"));
+  EXPECT_THAT(reason(40), HasSubstr("virtual"));
+  EXPECT_THAT(reason(41), HasSubstr("confidential"));
+  EXPECT_THAT(reason(43), HasSubstr("MIG"));
+  EXPECT_THAT(reason(45), HasSubstr("Windows Subsystem"));
+  EXPECT_THAT(reason(999), HasSubstr("driver"));
+}
+
 TEST_F(CuptiSource, IsOneAtATime) {
   const auto first = open_cupti();
   EXPECT_EQ(open_cupti()->why_none(), "another source of this program is open");

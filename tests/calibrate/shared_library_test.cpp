@@ -45,15 +45,13 @@ TEST_F(SharedLibraries, SayWhatIsMissingWhereItWasSearchedAndWhatToInstall) {
 TEST_F(SharedLibraries, AreFoundByNameWithTheirFunctions) {
   const SharedLibrary library({.what = "the C library", .names = {"libnone.so", "libc.so.6"}});
   EXPECT_EQ(library.path(), "libc.so.6");
-  int (*absolute)(int) = nullptr;
-  library.find("abs", absolute);
+  int (*const absolute)(int) = library["abs"];
   EXPECT_EQ(absolute(-7), 7);
 }
 
 TEST_F(SharedLibraries, SayWhichFunctionAnOldOneLacks) {
   const SharedLibrary library({.what = "version 9", .names = {"libc.so.6"}, .remedy = "Update it"});
-  void (*none)() = nullptr;
-  EXPECT_THAT([&] { library.find("no_such_function", none); },
+  EXPECT_THAT([&] { library["no_such_function"]; },
               ThrowsMessage<DeviceFailure>(
                   HasSubstr("libc.so.6 has no no_such_function: version 9 is needed. Update it")));
 }

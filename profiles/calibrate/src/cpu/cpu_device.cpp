@@ -1,3 +1,4 @@
+#include "../device_class.hpp"
 #include "cpu_program.hpp"
 #include "eviction.hpp"
 #include "host_facts.hpp"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <barrier>
-#include <cctype>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -121,21 +121,6 @@ class CpuQueue final : public Queue {
  private:
   Worker worker_;
 };
-
-// "cpu-amd-epyc-7742-64-core-processor".
-std::string class_of(const std::string& product) {
-  std::string name = "cpu";
-  bool is_word = false;
-  for (const char c : product) {
-    const auto letter = static_cast<unsigned char>(c);
-    if (std::isalnum(letter) != 0) {
-      name += is_word ? "" : "-";
-      name += static_cast<char>(std::tolower(letter));
-    }
-    is_word = std::isalnum(letter) != 0;
-  }
-  return name;
-}
 
 class CpuDevice final : public ComputeDevice {
  public:
@@ -252,7 +237,7 @@ class CpuDevice final : public ComputeDevice {
  private:
   DeviceFacts find_facts() const {
     DeviceFacts facts{.kind = DeviceKind::kCpu, .name = name_, .product = processor_name()};
-    facts.device_class = class_of(facts.product);
+    facts.device_class = device_class_of("cpu", facts.product);
     facts.memory_bytes = memory_bytes_;
     facts.compute_units = static_cast<std::int32_t>(cores_.size());
     const std::string library = onednn_version();

@@ -1,7 +1,7 @@
 #include "cuda_facts.hpp"
 
+#include "../device_class.hpp"
 #include "cuda_check.hpp"
-#include "device_class.hpp"
 #include "peak_rates.hpp"
 
 #include <fmt/format.h>

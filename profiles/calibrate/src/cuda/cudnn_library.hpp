@@ -16,19 +16,25 @@ struct CudnnLibrary {
   /// throws DeviceFailure.
   CudnnLibrary();
 
-  SharedLibrary library;
-  decltype(&cudnnGetVersion) get_version = nullptr;
-  decltype(&cudnnGetErrorString) get_error_string = nullptr;
-  decltype(&cudnnGetLastErrorString) get_last_error_string = nullptr;
-  decltype(&cudnnCreate) create = nullptr;
-  decltype(&cudnnDestroy) destroy = nullptr;
-  decltype(&cudnnSetStream) set_stream = nullptr;
-  decltype(&cudnnBackendCreateDescriptor) create_descriptor = nullptr;
-  decltype(&cudnnBackendDestroyDescriptor) destroy_descriptor = nullptr;
-  decltype(&cudnnBackendSetAttribute) set_attribute = nullptr;
-  decltype(&cudnnBackendGetAttribute) get_attribute = nullptr;
-  decltype(&cudnnBackendFinalize) finalize = nullptr;
-  decltype(&cudnnBackendExecute) execute = nullptr;
+  SharedLibrary library{
+      {.what = "cuDNN",
+       .names = {"libcudnn.so.9"},
+       .remedy = "Install cuDNN 9.8 or newer (Debian's package cudnn9-cuda-13, or Python's "
+                 "nvidia-cudnn-cu13)"}};
+  decltype(&cudnnGetVersion) get_version = library["cudnnGetVersion"];
+  decltype(&cudnnGetErrorString) get_error_string = library["cudnnGetErrorString"];
+  decltype(&cudnnGetLastErrorString) get_last_error_string = library["cudnnGetLastErrorString"];
+  decltype(&cudnnCreate) create = library["cudnnCreate"];
+  decltype(&cudnnDestroy) destroy = library["cudnnDestroy"];
+  decltype(&cudnnSetStream) set_stream = library["cudnnSetStream"];
+  decltype(&cudnnBackendCreateDescriptor) create_descriptor =
+      library["cudnnBackendCreateDescriptor"];
+  decltype(&cudnnBackendDestroyDescriptor) destroy_descriptor =
+      library["cudnnBackendDestroyDescriptor"];
+  decltype(&cudnnBackendSetAttribute) set_attribute = library["cudnnBackendSetAttribute"];
+  decltype(&cudnnBackendGetAttribute) get_attribute = library["cudnnBackendGetAttribute"];
+  decltype(&cudnnBackendFinalize) finalize = library["cudnnBackendFinalize"];
+  decltype(&cudnnBackendExecute) execute = library["cudnnBackendExecute"];
 };
 
 }  // namespace emplace::calibrate

@@ -74,13 +74,13 @@ SharedLibrary::SharedLibrary(LibraryRequest request) : request_(std::move(reques
                   complaint, request_.remedy, kFoldersVariable));
 }
 
-void* SharedLibrary::symbol(const char* name) const {
+SharedLibrary::Symbol SharedLibrary::operator[](const char* name) const {
   void* found = dlsym(handle_, name);
   if (found == nullptr) {
     throw DeviceFailure(
         fmt::format("{} has no {}: {} is needed. {}", path_, name, request_.what, request_.remedy));
   }
-  return found;
+  return {found};
 }
 
 }  // namespace emplace::calibrate

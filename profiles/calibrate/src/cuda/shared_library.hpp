@@ -28,15 +28,19 @@ class SharedLibrary {
   /// Returns the file or name by which it was opened.
   const std::string& path() const { return path_; }
 
-  /// Points `function` to the library's function `name`; throws DeviceFailure if it has none.
-  template <typename Function>
-  void find(const char* name, Function*& function) const {
-    function = reinterpret_cast<Function*>(symbol(name));
-  }
+  /// The address of a function, for a pointer to it.
+  struct Symbol {
+    void* address = nullptr;
+    template <typename Function>
+    operator Function*() const {  // NOLINT(google-explicit-constructor)
+      return reinterpret_cast<Function*>(address);
+    }
+  };
+
+  /// Returns the library's function `name`; throws DeviceFailure if it has none.
+  Symbol operator[](const char* name) const;
 
  private:
-  void* symbol(const char* name) const;
-
   LibraryRequest request_;
   std::string path_;
   void* handle_ = nullptr;

@@ -1,27 +1,46 @@
 #include "cupti_library.hpp"
 
-#include "refusal.hpp"
-
 #include <emplace/calibrate/compute_device.hpp>
 
-namespace emplace::calibrate {
+#include <fmt/format.h>
 
-CuptiLibrary::CuptiLibrary()
-    : library({.what = "CUPTI",
-               .names = {"libcupti.so.13", "libcupti.so.12"},
-               .remedy = "Install the CUDA toolkit (or Debian's package cuda-cupti-13-0, or "
-                         "Python's nvidia-cuda-cupti)"}) {
-  library.find("cuptiGetVersion", get_version);
-  library.find("cuptiGetResultString", get_result_string);
-  library.find("cuptiActivityRegisterCallbacks", register_callbacks);
-  library.find("cuptiActivityEnable", enable);
-  library.find("cuptiActivityDisable", disable);
-  library.find("cuptiActivityFlushAll", flush_all);
-  library.find("cuptiActivityGetNumDroppedRecords", get_num_dropped_records);
-  library.find("cuptiActivityGetNextRecord", get_next_record);
-  library.find("cuptiActivityPushExternalCorrelationId", push_external_id);
-  library.find("cuptiActivityPopExternalCorrelationId", pop_external_id);
-}
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace emplace::calibrate {
+namespace {
+
+struct Cause {
+  std::uint32_t code;
+  std::string_view text;
+};
+
+constexpr std::string_view kOtherProfiler =
+    "another profiler is using CUPTI, which serves one in a process: run without Nsight, "
+    "compute-sanitizer, DCGM's counters and the like";
+constexpr std::string_view kPrivileges =
+    "profiling is reserved for administrators: run as root (in a container with CAP_SYS_ADMIN), or "
+    "load the driver with NVreg_RestrictProfilingToAdminUsers=0";
+constexpr std::string_view kVirtual = "the GPU is a virtual one without support for profiling";
+
+constexpr std::array kCauses{
+    Cause{15, "CUPTI could not initialise; is the driver as new as the toolkit?"},
+    Cause{26, "another tool uses the hardware that CUPTI needs"},
+    Cause{27, "this GPU or driver does not support it"},
+    Cause{33, kVirtual},
+    Cause{35, kPrivileges},
+    Cause{36, kOtherProfiler},
+    Cause{38, "this GPU needs a newer way of profiling than this version of CUPTI has"},
+    Cause{39, kOtherProfiler},
+    Cause{40, kVirtual},
+    Cause{41, "the GPU runs in confidential computing mode, in which nothing is recorded"},
+    Cause{43, "the GPU is a MIG instance without support for profiling"},
+    Cause{45, "the Windows Subsystem for Linux here is without support for profiling"},
+    Cause{999, "CUPTI found no working driver"},
+};
+
+}  // namespace
 
 void CuptiLibrary::check(CUptiResult result, std::string_view call) const {
   if (result != CUPTI_SUCCESS) {
@@ -29,7 +48,11 @@ void CuptiLibrary::check(CUptiResult result, std::string_view call) const {
     if (get_result_string(result, &text) != CUPTI_SUCCESS || text == nullptr) {
       text = "an error without a name";
     }
-    throw DeviceFailure(explain_refusal(call, static_cast<std::uint32_t>(result), text));
+    const auto* const cause =
+        std::ranges::find(kCauses, static_cast<std::uint32_t>(result), &Cause::code);
+    throw DeviceFailure(fmt::format("{}: {} ({}){}{}", call, text, static_cast<int>(result),
+                                    cause == kCauses.end() ? "" : "; ",
+                                    cause == kCauses.end() ? "" : cause->text));
   }
 }
 

@@ -13,25 +13,30 @@
 
 namespace emplace::calibrate {
 
-/// Holds CUPTI's functions.
+/// Holds the functions of CUPTI 13 or 12; making one throws DeviceFailure.
 struct CuptiLibrary {
-  /// Opens CUPTI 13 or 12; throws DeviceFailure.
-  CuptiLibrary();
-
   /// Throws DeviceFailure that says why, unless `result` is success.
   void check(CUptiResult result, std::string_view call) const;
 
-  SharedLibrary library;
-  decltype(&cuptiGetVersion) get_version = nullptr;
-  decltype(&cuptiGetResultString) get_result_string = nullptr;
-  decltype(&cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
-  decltype(&cuptiActivityEnable) enable = nullptr;
-  decltype(&cuptiActivityDisable) disable = nullptr;
-  decltype(&cuptiActivityFlushAll) flush_all = nullptr;
-  decltype(&cuptiActivityGetNumDroppedRecords) get_num_dropped_records = nullptr;
-  decltype(&cuptiActivityGetNextRecord) get_next_record = nullptr;
-  decltype(&cuptiActivityPushExternalCorrelationId) push_external_id = nullptr;
-  decltype(&cuptiActivityPopExternalCorrelationId) pop_external_id = nullptr;
+  SharedLibrary library{{.what = "CUPTI",
+                         .names = {"libcupti.so.13", "libcupti.so.12"},
+                         .remedy =
+                             "Install the CUDA toolkit (or Debian's package cuda-cupti-13-0, or "
+                             "Python's nvidia-cuda-cupti)"}};
+  decltype(&cuptiGetVersion) get_version = library["cuptiGetVersion"];
+  decltype(&cuptiGetResultString) get_result_string = library["cuptiGetResultString"];
+  decltype(&cuptiActivityRegisterCallbacks) register_callbacks =
+      library["cuptiActivityRegisterCallbacks"];
+  decltype(&cuptiActivityEnable) enable = library["cuptiActivityEnable"];
+  decltype(&cuptiActivityDisable) disable = library["cuptiActivityDisable"];
+  decltype(&cuptiActivityFlushAll) flush_all = library["cuptiActivityFlushAll"];
+  decltype(&cuptiActivityGetNumDroppedRecords) get_num_dropped_records =
+      library["cuptiActivityGetNumDroppedRecords"];
+  decltype(&cuptiActivityGetNextRecord) get_next_record = library["cuptiActivityGetNextRecord"];
+  decltype(&cuptiActivityPushExternalCorrelationId) push_external_id =
+      library["cuptiActivityPushExternalCorrelationId"];
+  decltype(&cuptiActivityPopExternalCorrelationId) pop_external_id =
+      library["cuptiActivityPopExternalCorrelationId"];
 };
 
 }  // namespace emplace::calibrate
