@@ -50,17 +50,6 @@ std::string with_prefix(double value, std::string_view unit) {
   return fmt::format("{:.3g} {}{}", value, kPrefixes[prefix], unit);
 }
 
-// Hue, saturation and value; the share is that of the heaviest group.
-std::string hue_of(Column column, double share) {
-  constexpr double kBlue = 0.58;
-  constexpr double kOrange = 0.08;
-  constexpr double kViolet = 0.77;
-  const double hue = column == Column::kForward    ? kBlue
-                     : column == Column::kBackward ? kOrange
-                                                   : kViolet;
-  return fmt::format("{:.3f} {:.3f} {:.3f}", hue, 0.08 + 0.55 * std::sqrt(share), 0.98);
-}
-
 std::vector<Node> nodes_of(const OpGraph& graph, const Grouping& grouping) {
   std::vector<Node> nodes(index_of(grouping.size()));
   const std::vector<std::int64_t> handed_on = handed_on_bytes(graph, grouping);
@@ -120,53 +109,9 @@ std::string facts_of(const Node& node) {
 }
 
 // In pixels.
-constexpr double kDotLabelWidth = 220;
 constexpr double kTitleSize = 10.5;
 constexpr double kLabelSize = 9;
 constexpr double kBoldWidth = 1.12;  // times that of plain letters
-
-std::string node_line(GroupId group, const Node& node, double heaviest) {
-  return fmt::format(
-      "{} [label=<<b>{}</b><br/><font point-size=\"9\">{}</font>>, "
-      "fillcolor=\"{}\", tooltip=\"group {}: {}\"];\n",
-      group,
-      escape_markup(fitted_text(title_of(group, node), kDotLabelWidth, kTitleSize, CutEnd::kFront)),
-      facts_of(node), hue_of(column_of(node), static_cast<double>(node.content.work) / heaviest),
-      group, escape_dot(escape_markup(node.content.scope)));
-}
-
-// Edges lay the picture out: down the forward pass, up the backward pass, and sideways from a
-// forward group to what of the backward pass reads it.
-std::string edge_lines(const std::vector<Node>& nodes,
-                       const std::map<std::pair<GroupId, GroupId>, double>& edges) {
-  double most = 1;
-  for (const auto& [ends, bytes] : edges) {
-    most = std::max(most, bytes);
-  }
-  constexpr double kToldShare = 0.5;  // of the most bytes on an edge
-  std::string text;
-  for (const auto& [ends, bytes] : edges) {
-    const auto [from, to] = ends;
-    const bool from_backward = column_of(nodes[index_of(from)]) == Column::kBackward;
-    const bool to_backward = column_of(nodes[index_of(to)]) == Column::kBackward;
-    const bool runs_up = from_backward && to_backward;
-    const std::string amount = with_prefix(bytes, "B");
-    std::string style =
-        fmt::format("penwidth={:.2f}, tooltip=\"{}\"", 0.5 + 3.5 * std::sqrt(bytes / most), amount);
-    if (bytes >= kToldShare * most) {
-      style += fmt::format(", label=\"{}\"", amount);
-    } else if (bytes == 0) {
-      style += ", style=dashed";
-    }
-    if (from_backward == to_backward) {
-      style += runs_up ? ", weight=12, dir=back" : ", weight=12";
-    } else {
-      style += to_backward ? ", minlen=0" : ", constraint=false";
-    }
-    text += fmt::format("{} -> {} [{}];\n", runs_up ? to : from, runs_up ? from : to, style);
-  }
-  return text;
-}
 
 // Draws groups as boxes, and what they read of each other as curves through the layers.
 class GroupingSvg {
@@ -387,29 +332,6 @@ std::string write_grouping_svg(const OpGraph& graph, const Grouping& grouping,
   EMPLACE_CHECK(colors.marks.size() == index_of(grouping.size()), "{} marks of {} groups",
                 colors.marks.size(), grouping.size());
   return GroupingSvg(graph, grouping, colors).draw(caption);
-}
-
-std::string write_grouping_dot(const OpGraph& graph, const Grouping& grouping,
-                               const std::string& caption) {
-  const std::vector<Node> nodes = nodes_of(graph, grouping);
-  const double heaviest = heaviest_of(nodes);
-  std::string text = fmt::format(
-      "digraph groups {{\n"
-      "graph [fontname=\"Helvetica\", fontsize=22, labelloc=t, nodesep=0.25, ranksep=0.4, "
-      "pad=0.4,\n"
-      "       label=<<b>{}</b><br/><br/><font point-size=\"12\">{}<br/>blue: forward, orange: "
-      "backward "
-      "and updates, violet: both; the darker, the more work</font><br/>>];\n"
-      "node [shape=box, style=\"rounded,filled\", color=\"#00000030\", fontname=\"Helvetica\",\n"
-      "      fontsize=11, margin=\"0.12,0.06\"];\n"
-      "edge [color=\"#40506080\", arrowsize=0.6, fontname=\"Helvetica\", fontsize=9,\n"
-      "      fontcolor=\"#405060\"];\n",
-      escape_markup(graph[boost::graph_bundle].name), escape_markup(caption));
-  for (GroupId group = 0; group < grouping.size(); ++group) {
-    text += node_line(group, nodes[index_of(group)], heaviest);
-  }
-  text += edge_lines(nodes, edges_of(graph, grouping));
-  return text + "}\n";
 }
 
 }  // namespace emplace

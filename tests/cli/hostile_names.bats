@@ -89,10 +89,7 @@ wrongly() {
   safely json show "$graph" --cluster ./cluster.json --json
   safely text show "$graph" --cluster ./cluster.json --compare-groupings --evaluations 3
   safely text show "$graph" --cluster ./cluster.json --grouping scope --groups 2 -o groups.svg
-  safely text show "$graph" --cluster ./cluster.json --grouping scope --groups 2 -o groups.dot
   is_safe svg groups.svg
-  is_safe text groups.dot
-  safely text show ./groups.dot
   safely text convert "$graph" -o copy.json
   safely json convert "$graph"
   safely json convert "$graph" --to emplace

@@ -35,12 +35,6 @@ for expression in sys.argv[2:]:
   draws groups.svg 'sum(title.startswith("group ") for title in titles) == 1000'
 }
 
-@test "show -o writes DOT for Graphviz" {
-  answers 0 show inception-v3 --groups 128 -o groups.dot
-  [[ "$(head -n 1 groups.dot)" == "digraph"* ]]
-  [ "$(grep -c fillcolor groups.dot)" -eq 128 ]
-}
-
 @test "show --placement colors groups by device" {
   tiny_graph tiny.json
   "$EMPLACE" place ./tiny.json --cluster p2-8xlarge-2 --agent hill-climb --groups 4 -o placement.json >/dev/null
@@ -50,7 +44,7 @@ for expression in sys.argv[2:]:
     'any(text.startswith("gpu:0 (") for text in texts)' \
     'not any(text.startswith("cpu:0") for text in texts)' \
     'all(" on gpu:" in title and " MB" in title for title in titles if title.startswith("group "))'
-  refuses 2 "drawn as .svg, not as .dot" "${problem[@]}" -o groups.dot
+  refuses 2 "expected a name that ends in .svg, found 'groups.dot'" "${problem[@]}" -o groups.dot
   refuses 2 "--placement requires --output" "${problem[@]}"
   refuses 2 "--placement requires --cluster" show ./tiny.json --placement placement.json -o groups.svg
   refuses 3 "cannot read 'none.json'" show ./tiny.json --cluster p2-8xlarge-2 --placement none.json -o x.svg

@@ -263,7 +263,7 @@ class Show {
   void show_graph() const {
     const ProblemOptions& problem_options = options_.problem;
     if (!options_.output.empty()) {
-      check_picture_path(options_.output, kGroupPictures);
+      check_picture_path(options_.output);
     }
     expect_options("graph", {"--cluster", "--groups", "--grouping", "--compare-groupings",
                              "--evaluations", "--seed", "--placement", "--output"});
@@ -354,7 +354,7 @@ void add_show(CLI::App& app, Action& action) {
   CLI::Option* output =
       add_output(*command, options->output,
                  "Write the file of a cluster, suite or device profile (FILE.json), or a picture: "
-                 "the groups of a graph (.svg, .dot for Graphviz), the rooflines of a profile "
+                 "the groups of a graph (.svg), the rooflines of a profile "
                  "(.svg, .html)");
   add_placement(*command, options->placement)
       ->description("Color the groups of the picture by the devices of this placement")

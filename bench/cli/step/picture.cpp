@@ -17,8 +17,6 @@
 namespace emplace::cli {
 namespace {
 
-constexpr std::string_view kDot = ".dot";
-
 // What a placement makes of a group. One that was read op by op may part it.
 struct PlacedGroup {
   std::vector<double> us{};  // by device: what the members take there
@@ -101,11 +99,11 @@ GroupColors colors_by_device(const PlacedStep& step, const Grouping& grouping) {
 
 }  // namespace
 
-void check_picture_path(std::string_view path, std::span<const std::string_view> endings) {
-  if (std::ranges::none_of(endings, [&](std::string_view one) { return path.ends_with(one); })) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("--picture: expected a name that ends in {}, found '{}'",
-                            fmt::join(endings, " or "), excerpt(path)));
+void check_picture_path(std::string_view path) {
+  if (!path.ends_with(".svg")) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("--picture: expected a name that ends in .svg, found '{}'", excerpt(path)));
   }
 }
 
@@ -120,14 +118,9 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
   std::string caption = fmt::format("{} in {} by {}", counted(num_ops(graph), "op"),
                                     counted(grouping.size(), "group"), grouping_name);
   if (step == nullptr) {
-    write_text_file(
-        path, path.ends_with(kDot)
-                  ? write_grouping_dot(graph, grouping, caption)
-                  : write_grouping_svg(graph, grouping, caption, colors_by_pass(graph, grouping)));
+    write_text_file(path,
+                    write_grouping_svg(graph, grouping, caption, colors_by_pass(graph, grouping)));
     return;
-  }
-  if (path.ends_with(kDot)) {
-    throw Error(ErrorCode::kUsage, "--picture: a placement is drawn as .svg, not as .dot");
   }
   caption += fmt::format(", placed on {} by {}: one step in {:.3f} ms", step->cluster,
                          step->placed_by, step->record.makespan_us / 1e3);

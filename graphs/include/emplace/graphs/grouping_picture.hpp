@@ -1,6 +1,6 @@
 #pragma once
 
-// A grouped graph as a picture for people: as SVG, or in Graphviz' DOT language.
+// A grouped graph as a picture for people, in SVG.
 //
 // Groups of the forward pass run down; those of the backward pass and of the updates are next to
 // what they belong to and run up, so that a training step has the shape of a U. A group is named by
@@ -41,11 +41,5 @@ GroupColors colors_by_pass(const OpGraph& graph, const Grouping& grouping);
 /// name. Requires: validate() accepts the graph; a mark for each group.
 std::string write_grouping_svg(const OpGraph& graph, const Grouping& grouping,
                                const std::string& caption, const GroupColors& colors);
-
-/// Returns the picture in DOT, which `dot -Tsvg` draws; `caption` is above it, after the graph's
-/// name. An edge shows its bytes if they are at least half of the most that any edge moves.
-/// Requires: validate() accepts the graph.
-std::string write_grouping_dot(const OpGraph& graph, const Grouping& grouping,
-                               const std::string& caption);
 
 }  // namespace emplace
