@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::uint64_t kTrainingShare = 3;  // of four designs
 constexpr std::uint64_t kSides = 4;
-constexpr double kMaxMembers = 1'000'000;
+constexpr std::int64_t kMaxMembers = 1'000'000;
 // Doubles hold all integers up to here, and bounds of parameters are doubles.
-constexpr double kMaxSeed = 9'007'199'254'740'992.0;
+constexpr std::int64_t kMaxSeed = 9'007'199'254'740'992;
 
 bool is_for_training(const GraphFamily& family, const Design& design) {
   return stable_hash(fmt::format("{}/{}", family.name, fmt::join(design, ","))) % kSides <
@@ -29,21 +29,11 @@ std::vector<ParamSpec> with_members(std::vector<ParamSpec> parameters) {
                         .default_value = std::string("train"),
                         .choices = {"train", "test"},
                         .summary = "graphs to train on, or graphs that training never sees"});
-  parameters.push_back({.name = "member",
-                        .default_value = std::int64_t{0},
-                        .min = 0,
-                        .max = kMaxMembers - 1,
-                        .summary = "which graph of the split"});
-  parameters.push_back({.name = "members",
-                        .default_value = kDefaultMembers,
-                        .min = 1,
-                        .max = kMaxMembers,
-                        .summary = "how many graphs, where many are meant and no member is given"});
-  parameters.push_back({.name = "seed",
-                        .default_value = std::int64_t{0},
-                        .min = 0,
-                        .max = kMaxSeed,
-                        .summary = "of the draw"});
+  parameters.push_back(whole_number("member", 0, 0, kMaxMembers - 1, "which graph of the split"));
+  parameters.push_back(
+      whole_number("members", kDefaultMembers, 1, kMaxMembers,
+                   "how many graphs, where many are meant and no member is given"));
+  parameters.push_back(whole_number("seed", 0, 0, kMaxSeed, "of the draw"));
   return parameters;
 }
 

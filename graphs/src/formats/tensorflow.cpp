@@ -102,12 +102,9 @@ const FormatRegistration kTensorflow({
                         {.name = "device-class",
                          .default_value = std::string("tensorflow"),
                          .summary = "device class of what ran on no CPU"},
-                        {.name = "unknown-dimension",
-                         .default_value = std::int64_t{1},
-                         .min = 1,
-                         .max = 1e9,
-                         .summary = "size of a tensor's first dimension where it is open: the "
-                                    "batch"},
+                        whole_number("unknown-dimension", 1, 1, 1'000'000'000,
+                                     "size of a tensor's first dimension where it is open: the "
+                                     "batch"),
                         {.name = "shapes",
                          .default_value = std::string(),
                          .summary = "shapes of inputs or other ops, image:1x224x224x3;ids:8x128"},

@@ -6,7 +6,7 @@
 
 namespace emplace {
 
-ModelBuilder::Scope InceptionLayers::branch(int role) {
+ModelBuilder::Scope InceptionLayers::scope_of(int role) {
   return net_.scope(fmt::format("branch_{}", role));
 }
 
@@ -16,8 +16,22 @@ Tensor InceptionLayers::conv(Tensor x, std::int64_t filters, std::array<std::int
       net_, x, {.filters = filters, .kernel = kernel, .stride = stride, .padding = padding});
 }
 
-Tensor InceptionLayers::reduce(Tensor x, std::int64_t filters) {
-  return conv(x, filters, {3, 3}, 2, Padding::kValid);
+Tensor InceptionLayers::branch(int role, Tensor x, std::initializer_list<Conv2d> convolutions) {
+  const auto scope = scope_of(role);
+  for (const Conv2d& convolution : convolutions) {
+    x = conv_norm_relu(net_, x, convolution);
+  }
+  return x;
+}
+
+Tensor InceptionLayers::fanning_branch(int role, Tensor x,
+                                       std::initializer_list<Conv2d> convolutions,
+                                       std::int64_t filters) {
+  const auto scope = scope_of(role);
+  for (const Conv2d& convolution : convolutions) {
+    x = conv_norm_relu(net_, x, convolution);
+  }
+  return net_.concat(std::array{conv(x, filters, {1, 3}), conv(x, filters, {3, 1})});
 }
 
 Tensor InceptionLayers::max_pool(Tensor x) {
@@ -25,24 +39,19 @@ Tensor InceptionLayers::max_pool(Tensor x) {
 }
 
 Tensor InceptionLayers::one_by_one(Tensor x, std::int64_t filters) {
-  const auto scope = branch(0);
+  const auto scope = scope_of(0);
   return conv(x, filters, {1, 1});
 }
 
 Tensor InceptionLayers::smoothed(Tensor x, std::int64_t filters) {
-  const auto scope = branch(3);
+  const auto scope = scope_of(3);
   constexpr Pool2d kSmooth{.kernel = 3, .stride = 1, .padding = Padding::kSame};
   return conv(net_.avg_pool(x, kSmooth), filters, {1, 1});
 }
 
 Tensor InceptionLayers::max_pooled(Tensor x) {
-  const auto scope = branch(3);
+  const auto scope = scope_of(3);
   return max_pool(x);
-}
-
-Tensor InceptionLayers::fan_out(Tensor x, std::int64_t filters) {
-  const std::array both{conv(x, filters, {1, 3}), conv(x, filters, {3, 1})};
-  return net_.concat(both);
 }
 
 }  // namespace emplace

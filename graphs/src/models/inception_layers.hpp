@@ -9,8 +9,14 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 
 namespace emplace {
+
+/// Returns the attributes of a 3x3 convolution that halves a map.
+inline Conv2d halving(std::int64_t filters) {
+  return {.filters = filters, .kernel = {3, 3}, .stride = 2, .padding = Padding::kValid};
+}
 
 /// Adds the layers of Inception models to a graph.
 class InceptionLayers {
@@ -18,15 +24,16 @@ class InceptionLayers {
   /// Adds to `net`, which must outlive this.
   explicit InceptionLayers(ModelBuilder& net) : net_(net) {}
 
-  /// Enters the scope of the branch with this role.
-  [[nodiscard]] ModelBuilder::Scope branch(int role);
-
   /// Convolves, normalizes, applies relu.
   Tensor conv(Tensor x, std::int64_t filters, std::array<std::int64_t, 2> kernel,
               std::int64_t stride = 1, Padding padding = Padding::kSame);
 
-  /// Halves a map by a 3x3 convolution.
-  Tensor reduce(Tensor x, std::int64_t filters);
+  /// Adds the branch of a role: convolutions one after the other.
+  Tensor branch(int role, Tensor x, std::initializer_list<Conv2d> convolutions);
+
+  /// Adds a branch that ends in a 1x3 and a 3x1 convolution of `filters` side by side.
+  Tensor fanning_branch(int role, Tensor x, std::initializer_list<Conv2d> convolutions,
+                        std::int64_t filters);
 
   /// Halves a map by a 3x3 max_pool.
   Tensor max_pool(Tensor x);
@@ -40,10 +47,9 @@ class InceptionLayers {
   /// Adds branch 3 of a block that halves its map.
   Tensor max_pooled(Tensor x);
 
-  /// Applies a 1x3 and a 3x1 convolution side by side and concatenates.
-  Tensor fan_out(Tensor x, std::int64_t filters);
-
  private:
+  [[nodiscard]] ModelBuilder::Scope scope_of(int role);
+
   ModelBuilder& net_;
 };
 

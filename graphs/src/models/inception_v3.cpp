@@ -9,6 +9,7 @@
 #include "inception_layers.hpp"
 #include "training_model.hpp"
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -57,7 +58,7 @@ class InceptionV3 {
       const auto inner = net_.scope(name);
       x = apply();
     };
-    layer("conv_1a", [&] { return layers_.reduce(x, 32); });
+    layer("conv_1a", [&] { return conv_norm_relu(net_, x, halving(32)); });
     layer("conv_2a", [&] { return layers_.conv(x, 32, {3, 3}, 1, Padding::kValid); });
     layer("conv_2b", [&] { return layers_.conv(x, 64, {3, 3}); });
     layer("pool_3a", [&] { return layers_.max_pool(x); });
@@ -70,90 +71,43 @@ class InceptionV3 {
   // Figure 5, with one 5x5 where the figure has two 3x3.
   Tensor block_35(std::string_view name, Tensor x, std::int64_t pool_filters) {
     const auto scope = net_.scope(name);
-    std::vector parts{layers_.one_by_one(x, 64)};
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.conv(layers_.conv(x, 48, {1, 1}), 64, {5, 5}));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      parts.push_back(
-          layers_.conv(layers_.conv(layers_.conv(x, 64, {1, 1}), 96, {3, 3}), 96, {3, 3}));
-    }
-    parts.push_back(layers_.smoothed(x, pool_filters));
-    return net_.concat(parts);
+    return net_.concat(std::array{layers_.one_by_one(x, 64),
+                                  layers_.branch(1, x, {{48}, {64, {5, 5}}}),
+                                  layers_.branch(2, x, {{64}, {96, {3, 3}}, {96, {3, 3}}}),
+                                  layers_.smoothed(x, pool_filters)});
   }
 
   Tensor reduction_35_to_17(std::string_view name, Tensor x) {
     const auto scope = net_.scope(name);
-    std::vector<Tensor> parts;
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.reduce(x, 384));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      parts.push_back(layers_.reduce(layers_.conv(layers_.conv(x, 64, {1, 1}), 96, {3, 3}), 96));
-    }
-    parts.push_back(layers_.max_pooled(x));
-    return net_.concat(parts);
+    return net_.concat(std::array{layers_.branch(1, x, {halving(384)}),
+                                  layers_.branch(2, x, {{64}, {96, {3, 3}}, halving(96)}),
+                                  layers_.max_pooled(x)});
   }
 
-  // Figure 6: n x n windows as 1 x n and n x 1, with n = 7 and `inner_filters` within the branches.
-  Tensor block_17(std::string_view name, Tensor x, std::int64_t inner_filters) {
+  // Figure 6: n x n windows as 1 x n and n x 1, with n = 7 and `inner` filters within the branches.
+  Tensor block_17(std::string_view name, Tensor x, std::int64_t inner) {
     const auto scope = net_.scope(name);
-    std::vector parts{layers_.one_by_one(x, 192)};
-    {
-      const auto inner = layers_.branch(1);
-      Tensor y = layers_.conv(x, inner_filters, {1, 1});
-      y = layers_.conv(y, inner_filters, {1, 7});
-      parts.push_back(layers_.conv(y, 192, {7, 1}));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      Tensor y = layers_.conv(x, inner_filters, {1, 1});
-      y = layers_.conv(y, inner_filters, {7, 1});
-      y = layers_.conv(y, inner_filters, {1, 7});
-      y = layers_.conv(y, inner_filters, {7, 1});
-      parts.push_back(layers_.conv(y, 192, {1, 7}));
-    }
-    parts.push_back(layers_.smoothed(x, 192));
-    return net_.concat(parts);
+    return net_.concat(std::array{
+        layers_.one_by_one(x, 192), layers_.branch(1, x, {{inner}, {inner, {1, 7}}, {192, {7, 1}}}),
+        layers_.branch(2, x,
+                       {{inner}, {inner, {7, 1}}, {inner, {1, 7}}, {inner, {7, 1}}, {192, {1, 7}}}),
+        layers_.smoothed(x, 192)});
   }
 
   Tensor reduction_17_to_8(std::string_view name, Tensor x) {
     const auto scope = net_.scope(name);
-    std::vector<Tensor> parts;
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.reduce(layers_.conv(x, 192, {1, 1}), 320));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      Tensor y = layers_.conv(x, 192, {1, 1});
-      y = layers_.conv(y, 192, {1, 7});
-      y = layers_.conv(y, 192, {7, 1});
-      parts.push_back(layers_.reduce(y, 192));
-    }
-    parts.push_back(layers_.max_pooled(x));
-    return net_.concat(parts);
+    return net_.concat(
+        std::array{layers_.branch(1, x, {{192}, halving(320)}),
+                   layers_.branch(2, x, {{192}, {192, {1, 7}}, {192, {7, 1}}, halving(192)}),
+                   layers_.max_pooled(x)});
   }
 
   // Figure 7: branches that fan out into 1x3 and 3x1 at their end.
   Tensor block_8(std::string_view name, Tensor x) {
     const auto scope = net_.scope(name);
-    std::vector parts{layers_.one_by_one(x, 320)};
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.fan_out(layers_.conv(x, 384, {1, 1}), 384));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      parts.push_back(
-          layers_.fan_out(layers_.conv(layers_.conv(x, 448, {1, 1}), 384, {3, 3}), 384));
-    }
-    parts.push_back(layers_.smoothed(x, 192));
-    return net_.concat(parts);
+    return net_.concat(std::array{
+        layers_.one_by_one(x, 320), layers_.fanning_branch(1, x, {{384}}, 384),
+        layers_.fanning_branch(2, x, {{448}, {384, {3, 3}}}, 384), layers_.smoothed(x, 192)});
   }
 
   // The auxiliary classifier on the last 17 x 17 map; its loss has weight 0.4 in the paper's

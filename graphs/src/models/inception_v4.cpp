@@ -7,8 +7,8 @@
 #include "inception_layers.hpp"
 #include "training_model.hpp"
 
+#include <array>
 #include <string_view>
-#include <vector>
 
 namespace emplace::inception_v4 {
 namespace {
@@ -44,18 +44,13 @@ class InceptionV4 {
  private:
   // Figure 3: 299 x 299 x 3 to 35 x 35 x 384.
   Tensor stem(Tensor x) {
-    {
-      const auto scope = net_.scope("stem/conv_1a");
-      x = layers_.reduce(x, 32);
-    }
-    {
-      const auto scope = net_.scope("stem/conv_2a");
-      x = layers_.conv(x, 32, {3, 3}, 1, Padding::kValid);
-    }
-    {
-      const auto scope = net_.scope("stem/conv_2b");
-      x = layers_.conv(x, 64, {3, 3});
-    }
+    const auto layer = [&](std::string_view name, const Conv2d& convolution) {
+      const auto scope = net_.scope(name);
+      x = conv_norm_relu(net_, x, convolution);
+    };
+    layer("stem/conv_1a", halving(32));
+    layer("stem/conv_2a", {.filters = 32, .kernel = {3, 3}, .padding = Padding::kValid});
+    layer("stem/conv_2b", {.filters = 64, .kernel = {3, 3}});
     x = halve("mixed_3a", x, 96);
     x = deepen("mixed_4a", x);
     return halve("mixed_5a", x, 192);
@@ -64,124 +59,57 @@ class InceptionV4 {
   // A strided convolution beside a pool.
   Tensor halve(std::string_view name, Tensor x, std::int64_t filters) {
     const auto scope = net_.scope(name);
-    std::vector<Tensor> parts;
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.reduce(x, filters));
-    }
-    parts.push_back(layers_.max_pooled(x));
-    return net_.concat(parts);
+    return net_.concat(std::array{layers_.branch(1, x, {halving(filters)}), layers_.max_pooled(x)});
   }
 
   Tensor deepen(std::string_view name, Tensor x) {
     const auto scope = net_.scope(name);
-    std::vector<Tensor> parts;
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.conv(layers_.conv(x, 64, {1, 1}), 96, {3, 3}, 1, Padding::kValid));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      Tensor y = layers_.conv(x, 64, {1, 1});
-      y = layers_.conv(y, 64, {1, 7});
-      y = layers_.conv(y, 64, {7, 1});
-      parts.push_back(layers_.conv(y, 96, {3, 3}, 1, Padding::kValid));
-    }
-    return net_.concat(parts);
+    const Conv2d last{.filters = 96, .kernel = {3, 3}, .padding = Padding::kValid};
+    return net_.concat(std::array{layers_.branch(1, x, {{64}, last}),
+                                  layers_.branch(2, x, {{64}, {64, {1, 7}}, {64, {7, 1}}, last})});
   }
 
   // Figure 4.
   Tensor block_35(std::string_view name, Tensor x) {
     const auto scope = net_.scope(name);
-    std::vector parts{layers_.one_by_one(x, 96)};
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.conv(layers_.conv(x, 64, {1, 1}), 96, {3, 3}));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      const Tensor y = layers_.conv(layers_.conv(x, 64, {1, 1}), 96, {3, 3});
-      parts.push_back(layers_.conv(y, 96, {3, 3}));
-    }
-    parts.push_back(layers_.smoothed(x, 96));
-    return net_.concat(parts);
+    return net_.concat(std::array{
+        layers_.one_by_one(x, 96), layers_.branch(1, x, {{64}, {96, {3, 3}}}),
+        layers_.branch(2, x, {{64}, {96, {3, 3}}, {96, {3, 3}}}), layers_.smoothed(x, 96)});
   }
 
   // Figure 7 with k = 192, l = 224, m = 256, n = 384.
   Tensor reduction_35_to_17(std::string_view name, Tensor x) {
     const auto scope = net_.scope(name);
-    std::vector<Tensor> parts;
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.reduce(x, 384));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      const Tensor y = layers_.conv(layers_.conv(x, 192, {1, 1}), 224, {3, 3});
-      parts.push_back(layers_.reduce(y, 256));
-    }
-    parts.push_back(layers_.max_pooled(x));
-    return net_.concat(parts);
+    return net_.concat(std::array{layers_.branch(1, x, {halving(384)}),
+                                  layers_.branch(2, x, {{192}, {224, {3, 3}}, halving(256)}),
+                                  layers_.max_pooled(x)});
   }
 
   // Figure 5.
   Tensor block_17(std::string_view name, Tensor x) {
     const auto scope = net_.scope(name);
-    std::vector parts{layers_.one_by_one(x, 384)};
-    {
-      const auto inner = layers_.branch(1);
-      Tensor y = layers_.conv(x, 192, {1, 1});
-      y = layers_.conv(y, 224, {1, 7});
-      parts.push_back(layers_.conv(y, 256, {7, 1}));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      Tensor y = layers_.conv(x, 192, {1, 1});
-      y = layers_.conv(y, 192, {7, 1});
-      y = layers_.conv(y, 224, {1, 7});
-      y = layers_.conv(y, 224, {7, 1});
-      parts.push_back(layers_.conv(y, 256, {1, 7}));
-    }
-    parts.push_back(layers_.smoothed(x, 128));
-    return net_.concat(parts);
+    return net_.concat(std::array{
+        layers_.one_by_one(x, 384), layers_.branch(1, x, {{192}, {224, {1, 7}}, {256, {7, 1}}}),
+        layers_.branch(2, x, {{192}, {192, {7, 1}}, {224, {1, 7}}, {224, {7, 1}}, {256, {1, 7}}}),
+        layers_.smoothed(x, 128)});
   }
 
   // Figure 8.
   Tensor reduction_17_to_8(std::string_view name, Tensor x) {
     const auto scope = net_.scope(name);
-    std::vector<Tensor> parts;
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.reduce(layers_.conv(x, 192, {1, 1}), 192));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      Tensor y = layers_.conv(x, 256, {1, 1});
-      y = layers_.conv(y, 256, {1, 7});
-      y = layers_.conv(y, 320, {7, 1});
-      parts.push_back(layers_.reduce(y, 320));
-    }
-    parts.push_back(layers_.max_pooled(x));
-    return net_.concat(parts);
+    return net_.concat(
+        std::array{layers_.branch(1, x, {{192}, halving(192)}),
+                   layers_.branch(2, x, {{256}, {256, {1, 7}}, {320, {7, 1}}, halving(320)}),
+                   layers_.max_pooled(x)});
   }
 
   // Figure 6: branches that fan out into 1x3 and 3x1 at their end.
   Tensor block_8(std::string_view name, Tensor x) {
     const auto scope = net_.scope(name);
-    std::vector parts{layers_.one_by_one(x, 256)};
-    {
-      const auto inner = layers_.branch(1);
-      parts.push_back(layers_.fan_out(layers_.conv(x, 384, {1, 1}), 256));
-    }
-    {
-      const auto inner = layers_.branch(2);
-      Tensor y = layers_.conv(x, 384, {1, 1});
-      y = layers_.conv(y, 448, {3, 1});
-      y = layers_.conv(y, 512, {1, 3});
-      parts.push_back(layers_.fan_out(y, 256));
-    }
-    parts.push_back(layers_.smoothed(x, 256));
-    return net_.concat(parts);
+    return net_.concat(
+        std::array{layers_.one_by_one(x, 256), layers_.fanning_branch(1, x, {{384}}, 256),
+                   layers_.fanning_branch(2, x, {{384}, {448, {3, 1}}, {512, {1, 3}}}, 256),
+                   layers_.smoothed(x, 256)});
   }
 
   ModelBuilder net_;

@@ -146,14 +146,10 @@ const GraphRegistration kRegistration(family_model({
     .name = "ptb",
     .summary = "language models with random recurrent cells of ENAS",
     .reference = "Pham et al. 2018, arXiv 1802.03268; Addanki et al. 2019, arXiv 1906.08879",
-    .parameters =
-        training_parameters(unrolled_parameters({.name = "nodes",
-                                                 .default_value = std::int64_t{12},
-                                                 .min = 1,
-                                                 .max = 100,
-                                                 .summary = "nodes of a cell"},
-                                                {.hidden = 748, .vocabulary = 10'000, .steps = 35}),
-                            64, "sentences", "sgd"),
+    .parameters = training_parameters(
+        unrolled_parameters(whole_number("nodes", 12, 1, 100, "nodes of a cell"),
+                            {.hidden = 748, .vocabulary = 10'000, .steps = 35}),
+        64, "sentences", "sgd"),
     .draw = draw,
     .build = build,
 }));

@@ -14,11 +14,7 @@ namespace emplace {
 std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int64_t batch,
                                            std::string_view examples, std::string optimizer) {
   std::vector<ParamSpec> parameters = {
-      {.name = "batch",
-       .default_value = batch,
-       .min = 1,
-       .max = 65536,
-       .summary = fmt::format("{} in one step", examples)},
+      whole_number("batch", batch, 1, 65536, fmt::format("{} in one step", examples)),
       {.name = "training",
        .default_value = true,
        .summary =

@@ -9,21 +9,11 @@ namespace emplace {
 
 std::vector<ParamSpec> unrolled_parameters(ParamSpec depth, const UnrolledSizes& sizes) {
   return {std::move(depth),
-          {.name = "hidden",
-           .default_value = sizes.hidden,
-           .min = 1,
-           .max = 65536,
-           .summary = "numbers of a cell's state, and of an embedded word"},
-          {.name = "vocabulary",
-           .default_value = sizes.vocabulary,
-           .min = 2,
-           .max = 10'000'000,
-           .summary = "different words"},
-          {.name = "steps",
-           .default_value = sizes.steps,
-           .min = 1,
-           .max = 1000,
-           .summary = "words of a sentence, for each of which the network is unrolled"}};
+          whole_number("hidden", sizes.hidden, 1, 65536,
+                       "numbers of a cell's state, and of an embedded word"),
+          whole_number("vocabulary", sizes.vocabulary, 2, 10'000'000, "different words"),
+          whole_number("steps", sizes.steps, 1, 1000,
+                       "words of a sentence, for each of which the network is unrolled")};
 }
 
 UnrolledSizes unrolled_sizes(const Params& params) {
@@ -33,11 +23,7 @@ UnrolledSizes unrolled_sizes(const Params& params) {
 }
 
 ParamSpec layers_parameter(std::int64_t layers) {
-  return {.name = "layers",
-          .default_value = layers,
-          .min = 1,
-          .max = 64,
-          .summary = "LSTM layers on top of each other"};
+  return whole_number("layers", layers, 1, 64, "LSTM layers on top of each other");
 }
 
 LstmLayer::LstmLayer(ModelBuilder& net, std::string scope, const LstmAttributes& attributes)
