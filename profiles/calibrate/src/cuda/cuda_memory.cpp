@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
-#include <vector>
 
 namespace emplace::calibrate {
 namespace {
@@ -17,58 +17,27 @@ std::size_t at_least_one(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
 }
 
-class DeviceMemory final : public Memory {
+// Memory that `free` gives back.
+class OwnedMemory final : public Memory {
  public:
-  explicit DeviceMemory(std::int64_t bytes) : bytes_(bytes) {
-    check_cuda(cudaMalloc(&data_, at_least_one(bytes)),
-               fmt::format("cudaMalloc of {} bytes", bytes));
-  }
-  ~DeviceMemory() override { cudaFree(data_); }
-  void* data() const override { return data_; }
+  OwnedMemory(void* data, std::int64_t bytes, void (*free)(void*))
+      : data_(data, free), bytes_(bytes) {}
+
+  void* data() const override { return data_.get(); }
   std::int64_t bytes() const override { return bytes_; }
 
  private:
-  void* data_ = nullptr;
+  std::unique_ptr<void, void (*)(void*)> data_;
   std::int64_t bytes_;
-};
-
-class PinnedMemory final : public Memory {
- public:
-  explicit PinnedMemory(std::int64_t bytes) : bytes_(bytes) {
-    check_cuda(cudaHostAlloc(&data_, at_least_one(bytes), cudaHostAllocPortable),
-               fmt::format("cudaHostAlloc of {} bytes", bytes));
-  }
-  ~PinnedMemory() override { cudaFreeHost(data_); }
-  void* data() const override { return data_; }
-  std::int64_t bytes() const override { return bytes_; }
-
- private:
-  void* data_ = nullptr;
-  std::int64_t bytes_;
-};
-
-class PageableMemory final : public Memory {
- public:
-  explicit PageableMemory(std::int64_t bytes) : bytes_(bytes) {
-    try {
-      data_.resize(at_least_one(bytes));
-    } catch (const std::bad_alloc&) {
-      throw DeviceFailure(fmt::format("the host has no {} bytes of memory left", bytes));
-    }
-  }
-  void* data() const override { return const_cast<char*>(data_.data()); }
-  std::int64_t bytes() const override { return bytes_; }
-
- private:
-  std::int64_t bytes_;
-  std::vector<char> data_;  // zeros: written, so its pages are there
 };
 
 }  // namespace
 
 std::unique_ptr<Memory> device_memory(CudaQueue& queue, std::int64_t bytes, bool random) {
   queue.part().activate();
-  auto memory = std::make_unique<DeviceMemory>(bytes);
+  void* data = nullptr;
+  check_cuda(cudaMalloc(&data, at_least_one(bytes)), fmt::format("cudaMalloc of {} bytes", bytes));
+  auto memory = std::make_unique<OwnedMemory>(data, bytes, [](void* own) { cudaFree(own); });
   if (random) {
     enqueue_random_fill(queue.stream(), memory->data(), bytes);
     queue.finish();
@@ -77,11 +46,19 @@ std::unique_ptr<Memory> device_memory(CudaQueue& queue, std::int64_t bytes, bool
 }
 
 std::unique_ptr<Memory> pinned_memory(std::int64_t bytes) {
-  return std::make_unique<PinnedMemory>(bytes);
+  void* data = nullptr;
+  check_cuda(cudaHostAlloc(&data, at_least_one(bytes), cudaHostAllocPortable),
+             fmt::format("cudaHostAlloc of {} bytes", bytes));
+  return std::make_unique<OwnedMemory>(data, bytes, [](void* own) { cudaFreeHost(own); });
 }
 
 std::unique_ptr<Memory> pageable_memory(std::int64_t bytes) {
-  return std::make_unique<PageableMemory>(bytes);
+  void* data = ::operator new(at_least_one(bytes), std::nothrow);
+  if (data == nullptr) {
+    throw DeviceFailure(fmt::format("the host has no {} bytes of memory left", bytes));
+  }
+  std::memset(data, 0, at_least_one(bytes));  // written, so its pages are there
+  return std::make_unique<OwnedMemory>(data, bytes, [](void* own) { ::operator delete(own); });
 }
 
 }  // namespace emplace::calibrate
