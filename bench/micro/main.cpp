@@ -1,5 +1,5 @@
 // Runs the benchmarks and prints, below Google Benchmark's table, how long each simulation took as
-// a multiple of the two yardsticks of the same size in the same run: other figures do not carry
+// a multiple of the yardstick of the same size in the same run: other figures do not carry
 // over from one machine to another. Processor time counts, which other processes lengthen less.
 
 #include <emplace/graphs/quantiles.hpp>
@@ -42,12 +42,10 @@ class RatioReporter : public benchmark::BenchmarkReporter {
       }
       const std::size_t begin = name.find("/ops:");
       const std::string ops = name.substr(begin, name.find('/', begin + 1) - begin);
-      for (const char* yardstick : {"BM_LongestPath", "BM_HeapLoop"}) {
-        if (const auto found = seconds_.find(yardstick + ops); found != seconds_.end()) {
-          fmt::print(stderr, "{} = {:.3g} x {}\n", name,
-                     emplace::upper_median(seconds) / emplace::upper_median(found->second),
-                     found->first);
-        }
+      if (const auto found = seconds_.find("BM_LongestPath" + ops); found != seconds_.end()) {
+        fmt::print(stderr, "{} = {:.3g} x {}\n", name,
+                   emplace::upper_median(seconds) / emplace::upper_median(found->second),
+                   found->first);
       }
     }
   }
