@@ -20,7 +20,7 @@ namespace emplace::agents::policy_gradient::policy_gradient_test {
 namespace {
 
 TEST(MovingBaseline, AveragesCostsFromTheFirstOn) {
-  MovingBaseline baseline(0.9);
+  MovingBaseline baseline;
   EXPECT_EQ(baseline.to_json(), "[]");
   EXPECT_DOUBLE_EQ(baseline.before(4), 4);
   EXPECT_DOUBLE_EQ(baseline.before(2), 4);

@@ -9,9 +9,15 @@
 
 namespace emplace::agents::policy_gradient {
 
+namespace {
+
+constexpr double kDecay = 0.9;  // of the moving average
+
+}  // namespace
+
 double MovingBaseline::before(double mean) {
   const double average = average_.value_or(mean);
-  average_ = decay_ * average + (1 - decay_) * mean;
+  average_ = kDecay * average + (1 - kDecay) * mean;
   return average;
 }
 

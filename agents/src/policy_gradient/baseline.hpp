@@ -17,8 +17,6 @@ namespace emplace::agents::policy_gradient {
 /// Keeps an exponential moving average of costs.
 class MovingBaseline {
  public:
-  explicit MovingBaseline(double decay) : decay_(decay) {}
-
   /// Returns the average before this mean cost, and then adds it to the average. The first mean is
   /// its own average.
   double before(double mean);
@@ -30,7 +28,6 @@ class MovingBaseline {
   void load(const JsonCursor& json);
 
  private:
-  double decay_;
   std::optional<double> average_;
 };
 

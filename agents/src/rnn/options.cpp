@@ -9,10 +9,6 @@ OptionTable<Options> declare(bool learns_groups) {
   network.number("hidden", &PolicyOptions::hidden, 2, 512, "size of the LSTMs", kShapesNetwork);
   network.number("embedding", &PolicyOptions::embedding, 1, 256,
                  "size of the embedding of op kinds", kForExperts | kShapesNetwork);
-  network.number("temperature", &PolicyOptions::temperature, 0.01, 1000,
-                 "T of the logits C tanh(u / T)", kForExperts | kShapesNetwork);
-  network.number("tanh-clipping", &PolicyOptions::tanh_clipping, 0.01, 1000,
-                 "C of the logits C tanh(u / T)", kForExperts | kShapesNetwork);
   if (learns_groups) {
     auto grouping = table.group("grouping", &Options::policy);
     grouping.number("learned-groups", &PolicyOptions::groups, 2, 256,
@@ -32,8 +28,6 @@ OptionTable<Options> declare(bool learns_groups) {
                 kForExperts);
   reward.number("feasible-only-after", &RewardOptions::feasible_only_after, 0, 1'000'000'000,
                 "updates after which placements that do not fit are ignored", kForExperts);
-  reward.number("baseline-decay", &RewardOptions::baseline_decay, 0, 1,
-                "decay of the moving average of rewards, the baseline", kForExperts);
 
   auto sampling = table.group("sampling", &Options::sampling);
   sampling.number("problems", &SamplingOptions::problems, 1, 64,

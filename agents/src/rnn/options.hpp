@@ -16,8 +16,6 @@ struct PolicyOptions {
   std::size_t hidden = 256;         ///< size of the LSTMs
   std::size_t embedding = 20;       ///< size of the embedding of op kinds
   std::size_t adjacency = 256;      ///< size of the vector that encodes an item's neighbours
-  double temperature = 10;          ///< T of the logits C tanh(u / T)
-  double tanh_clipping = 5;         ///< C
   std::size_t groups = 0;           ///< learned; 0: items are placed as they are
   std::size_t grouper_hidden = 64;  ///< hidden size of the grouping network
 };
@@ -31,11 +29,10 @@ struct SamplingOptions {
   std::int64_t noise_updates = 0;
 };
 
-/// Says what a sampled placement costs, and against what that is compared.
+/// Says what a sampled placement costs.
 struct RewardOptions {
   double out_of_memory_s = 100;          ///< counts as the time of a placement that does not fit
   std::int64_t feasible_only_after = 0;  ///< updates until placements that do not fit are ignored
-  double baseline_decay = 0.9;           ///< of the moving average
 };
 
 /// Normalized advantages and the entropy bonus, which is of the placer only, are our additions.

@@ -14,6 +14,14 @@ namespace emplace::agents::rnn {
 using nn::Activation;
 using nn::Value;
 
+namespace {
+
+// T and C of the logits C tanh(u / T).
+constexpr double kTemperature = 10;
+constexpr double kTanhClipping = 5;
+
+}  // namespace
+
 template <class Scalar>
 std::int32_t ActionSampler::sample(const nn::MatrixView<Scalar>& logits, std::size_t row) {
   probabilities_.resize(logits.columns);
@@ -39,9 +47,7 @@ double ActionSampler::normal() {
 template <class Scalar>
 SequencePlacer<Scalar>::SequencePlacer(const PolicyOptions& options, std::size_t width,
                                        std::size_t num_devices, nn::Parameters<Scalar>& parameters)
-    : temperature_(options.temperature),
-      tanh_clipping_(options.tanh_clipping),
-      num_devices_(num_devices) {
+    : num_devices_(num_devices) {
   const std::size_t hidden = options.hidden;
   if (options.groups == 0) {
     encoders_.push_back(add_lstm(parameters, "encoder", width, hidden));
@@ -175,7 +181,7 @@ void SequencePlacer<Scalar>::place(nn::Tape<Scalar>& tape, Value items, ActionSa
     const Value context = tape.attend(memory, query, score_);
     Value logits =
         tape.affine(tape.concat(std::array{state.hidden, context}), logits_, Activation::kNone);
-    logits = tape.tanh_clip(logits, temperature_, tanh_clipping_);
+    logits = tape.tanh_clip(logits, kTemperature, kTanhClipping);
     if (noise > 0) {
       logits = with_noise(tape, logits, sampler, noise);
     }

@@ -101,8 +101,6 @@ class SequencePlacer {
   nn::Value with_noise(nn::Tape<Scalar>& tape, nn::Value logits, ActionSampler& sampler,
                        double noise) const;
 
-  double temperature_;
-  double tanh_clipping_;
   std::size_t num_devices_;
   std::vector<Lstm> encoders_;
   nn::LayerId devices_;

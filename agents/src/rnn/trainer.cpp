@@ -164,8 +164,7 @@ Trainer::Trainer(const Options& options, RecurrentPolicy<float>& policy,
   for (Session* session : sessions) {
     check_size(options, session->problem(), sampling_.placements,
                std::min(sampling_.problems, sessions.size()), Learns::kYes);
-    environments_.push_back({session, items_of(session->problem()),
-                             policy_gradient::MovingBaseline(reward_.baseline_decay)});
+    environments_.push_back({session, items_of(session->problem()), {}});
   }
 }
 
