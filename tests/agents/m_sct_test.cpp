@@ -23,8 +23,6 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr double kThreshold = 0.1;
-
 // a(2) and e(2), then b(20) of both and c(10) of a. b is the favourite child of a: it makes the
 // longer path, and e's data comes soon after a ends. The relaxation pays x of a's 10 and 1 - x of
 // e's 1, and both together are the least where 10 x = 1 - x.
@@ -33,8 +31,7 @@ TaskGraph fork_and_join() {
 }
 
 TEST(FavouriteChildren, KeepTheEdgeOfTheLongestPath) {
-  const FavouriteChildren favourites =
-      favourite_children(make_problem(fork_and_join()), kThreshold);
+  const FavouriteChildren favourites = favourite_children(make_problem(fork_and_join()));
   EXPECT_THAT(favourites.child, ElementsAre(2, kNoGroup, kNoGroup, kNoGroup));
   EXPECT_NEAR(favourites.bound_us, 2 + 10 / 11.0 + 20, 1e-6);
 }
@@ -42,7 +39,7 @@ TEST(FavouriteChildren, KeepTheEdgeOfTheLongestPath) {
 // a(1) -> b(1), c(1) with 10 each: half of each edge is paid, and no child is preferred.
 TEST(FavouriteChildren, AreNoneWhereEdgesShareTheBenefit) {
   const FavouriteChildren favourites = favourite_children(
-      make_problem(TaskGraph{{{1, 1}, {1, 1}, {1, 1}}, {{1, 2, 10}, {1, 3, 10}}}), kThreshold);
+      make_problem(TaskGraph{{{1, 1}, {1, 1}, {1, 1}}, {{1, 2, 10}, {1, 3, 10}}}));
   EXPECT_THAT(favourites.child, Each(kNoGroup));
   EXPECT_NEAR(favourites.bound_us, 1 + 5 + 1, 1e-6);
 }
@@ -50,7 +47,7 @@ TEST(FavouriteChildren, AreNoneWhereEdgesShareTheBenefit) {
 TEST(FavouriteChildren, AreNoneIfTheSolverIsStopped) {
   int asked = 0;
   const FavouriteChildren favourites =
-      favourite_children(make_problem(fork_and_join()), kThreshold, [&] { return ++asked > 0; });
+      favourite_children(make_problem(fork_and_join()), [&] { return ++asked > 0; });
   EXPECT_GT(asked, 0);
   EXPECT_THAT(favourites.child, Each(kNoGroup));
   EXPECT_EQ(favourites.bound_us, 0);
@@ -58,7 +55,7 @@ TEST(FavouriteChildren, AreNoneIfTheSolverIsStopped) {
 
 TEST(FavouriteChildren, CostNothingAlongAChain) {
   const FavouriteChildren favourites =
-      favourite_children(test::make_problem(test::chain_graph({10, 20, 30}, 5)), kThreshold);
+      favourite_children(test::make_problem(test::chain_graph({10, 20, 30}, 5)));
   EXPECT_THAT(favourites.child, ElementsAre(1, 2, kNoGroup));
   EXPECT_NEAR(favourites.bound_us, 60, 1e-6);
 }
@@ -119,7 +116,7 @@ TEST(FavouriteChildren, BoundTheIntegerProgram) {
     for (TaskGraph::Edge& edge : without_transfers.edges) {
       edge.cost = 0;
     }
-    const FavouriteChildren favourites = favourite_children(make_problem(tasks), kThreshold);
+    const FavouriteChildren favourites = favourite_children(make_problem(tasks));
     EXPECT_LE(favourites.bound_us, integer_optimum_us(tasks) + 1e-6);
     EXPECT_GE(favourites.bound_us, integer_optimum_us(without_transfers) - 1e-6);
     std::set<GroupId> children;

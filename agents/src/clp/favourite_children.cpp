@@ -17,6 +17,10 @@
 namespace emplace::agents {
 namespace {
 
+// An edge of which less is paid is taken to be free. At most 1/2, so that no group gets two
+// favourite children, nor is one the favourite of two; Baechi has 0.1.
+constexpr double kThreshold = 0.1;
+
 // A linear program: minimize the sum of cost * column over columns of at least 0, whose sums are at
 // least `row_lower`.
 struct LinearProgram {
@@ -80,7 +84,7 @@ std::vector<double> solve(const LinearProgram& program, const std::function<bool
 
 }  // namespace
 
-FavouriteChildren favourite_children(const Problem& problem, double threshold,
+FavouriteChildren favourite_children(const Problem& problem,
                                      const std::function<bool()>& is_stopped) {
   const GroupTimes costs_us = mean_costs_us(problem);
   const std::span<const GroupEdge> edges = problem.group_edges();
@@ -137,7 +141,7 @@ FavouriteChildren favourite_children(const Problem& problem, double threshold,
   favourites.bound_us = solution.front();
   auto paid = solution.begin() + problem.num_groups() + 2;
   for (const GroupEdge& edge : edges) {
-    if (is_data(edge) && *paid++ < threshold) {
+    if (is_data(edge) && *paid++ < kThreshold) {
       favourites.child[edge.producer] = edge.consumer;
     }
   }

@@ -7,10 +7,8 @@
 //     minimize w,  s_u + p_u + c_e x_e <= s_v,  s_v + p_v <= w,
 //     sum of x over the edges out of u >= their number - 1,  the same for the edges into v,
 // with mean costs p and mean transfer times c. Its linear relaxation, 0 <= x_e <= 1, is solved by
-// COIN-OR Clp; an edge whose x_e is below a threshold is taken to be free. As the threshold is at
-// most 1/2, no group gets two favourite children, nor is one the favourite of two. Edges of pure
-// order take no time, so they are always paid. The linear program has O(groups + edges) rows and
-// columns.
+// COIN-OR Clp; an edge whose x_e is below a threshold is taken to be free. Edges of pure order
+// take no time, so they are always paid. The linear program has O(groups + edges) rows and columns.
 
 #include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
@@ -29,10 +27,10 @@ struct FavouriteChildren {
                                        ///< that all have the mean costs and transfer times
 };
 
-/// Solves the relaxation. Throws kInternal if Clp finds no optimum, which exists always. Requires:
-/// 0 < threshold <= 1/2. `is_stopped` is asked in each iteration of the simplex: once it says so,
-/// no group has a child, and the bound is 0.
-FavouriteChildren favourite_children(const Problem& problem, double threshold,
+/// Solves the relaxation. Throws kInternal if Clp finds no optimum, which exists always.
+/// `is_stopped` is asked in each iteration of the simplex: once it says so, no group has a child,
+/// and the bound is 0.
+FavouriteChildren favourite_children(const Problem& problem,
                                      const std::function<bool()>& is_stopped = {});
 
 }  // namespace emplace::agents

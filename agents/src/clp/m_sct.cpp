@@ -99,19 +99,17 @@ class SctSchedule {
 // of m-ETF, adapted to groups in the same way.
 class MSct final : public Agent {
  public:
-  explicit MSct(const Params& params)
-      : threshold_(params.get<double>("threshold")), order_(order_of(params)) {}
+  explicit MSct(const Params& params) : order_(order_of(params)) {}
 
   Placement place(const Problem& problem, Session& session) override {
     const FavouriteChildren favourites =
-        favourite_children(problem, threshold_, [&] { return session.stopped(); });
+        favourite_children(problem, [&] { return session.stopped(); });
     return place_by_schedule(
         problem, session, IdleSlots::kLeave, MemoryRule::kAlways, order_,
         [&](MemorySchedule& schedule) { SctSchedule(problem, favourites, schedule).assign_all(); });
   }
 
  private:
-  double threshold_;
   StepOrder order_;
 };
 
@@ -128,13 +126,7 @@ EMPLACE_REGISTER_AGENT(
                           "fits, it uses the device with the most memory left, and repairs the "
                           "placement.",
            .reference = "Baechi: Jeon et al., SoCC 2020; Hanen, Munier 1995",
-           .parameters = {{.name = "threshold",
-                           .default_value = 0.1,
-                           .min = 1e-6,
-                           .max = 0.5,
-                           .summary = "below which an edge of the linear program is taken to "
-                                      "lead to a favourite child"},
-                          order_parameter()}});
+           .parameters = {order_parameter()}});
 
 }  // namespace
 }  // namespace emplace::agents

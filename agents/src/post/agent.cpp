@@ -15,11 +15,12 @@
 namespace emplace::agents::post {
 namespace {
 
+constexpr std::size_t kBatch = 20;      // placements sampled for an update
+constexpr double kEliteFraction = 0.1;  // of the samples, from which cross-entropy learns
+
 // Says how Post learns.
 struct Options {
-  std::size_t batch_size = 20;
   std::size_t cross_entropy_every = 5;
-  double elite_fraction = 0.1;
   double uniform_share = 0.02;
   ProximalOptions proximal{.steps = 10, .learning_rate = 1, .kl_penalty = 1};
 };
@@ -27,12 +28,8 @@ struct Options {
 OptionTable<Options> declare() {
   OptionTable<Options> table;
   auto sampling = table.group("");
-  sampling.number("batch-size", &Options::batch_size, 1, 100'000,
-                  "placements sampled for an update");
   sampling.number("cross-entropy-every", &Options::cross_entropy_every, 1, 10'000,
                   "batches from one cross-entropy update to the next");
-  sampling.number("elite-fraction", &Options::elite_fraction, 0, 1,
-                  "fraction of the samples that a cross-entropy update learns from");
   sampling.number("uniform-share", &Options::uniform_share, 0, 1,
                   "share of equal probabilities that a cross-entropy update mixes in");
   auto proximal = table.group("", &Options::proximal);
@@ -40,9 +37,6 @@ OptionTable<Options> declare() {
                   "gradient steps of PPO after a batch");
   proximal.number("learning-rate", &ProximalOptions::learning_rate, 0, 1000,
                   "learning rate of a PPO step");
-  proximal.number("kl-penalty", &ProximalOptions::kl_penalty, 0, 1000,
-                  "weight of the KL divergence from the distribution that was sampled",
-                  kForExperts);
   return table;
 }
 
@@ -79,7 +73,7 @@ class Post final : public Agent {
     while (!session.exhausted()) {
       const std::size_t first = samples.size();
       const auto count = static_cast<std::size_t>(
-          std::min(static_cast<std::int64_t>(options_.batch_size), session.evaluations_left()));
+          std::min(static_cast<std::int64_t>(kBatch), session.evaluations_left()));
       std::vector<Placement> placements;
       for (std::size_t i = 0; i < count; ++i) {
         samples.push_back(policy.sample(session.random()));
@@ -90,7 +84,7 @@ class Post final : public Agent {
       if (evaluations.back().status == EvaluationStatus::kBudgetSpent) {
         return;  // the session was stopped
       }
-      if (samples.size() >= options_.batch_size * options_.cross_entropy_every) {
+      if (samples.size() >= kBatch * options_.cross_entropy_every) {
         policy.minimize_cross_entropy(elite(samples, evaluations), options_.uniform_share);
         samples.clear();
         evaluations.clear();
@@ -110,14 +104,14 @@ class Post final : public Agent {
   }
 
   // Returns the samples with the best evaluations, the earlier among equals.
-  std::vector<Choices> elite(const std::vector<Choices>& samples,
-                             const std::vector<Evaluation>& evaluations) const {
+  static std::vector<Choices> elite(const std::vector<Choices>& samples,
+                                    const std::vector<Evaluation>& evaluations) {
     std::vector<std::size_t> order(samples.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](std::size_t one, std::size_t other) {
       return evaluations[one].better_than(evaluations[other]);
     });
-    const double share = std::ceil(options_.elite_fraction * static_cast<double>(samples.size()));
+    const double share = std::ceil(kEliteFraction * static_cast<double>(samples.size()));
     order.resize(std::clamp<std::size_t>(static_cast<std::size_t>(share), 1, samples.size()));
     std::vector<Choices> best;
     best.reserve(order.size());

@@ -16,7 +16,7 @@ namespace {
 // The biased random-key genetic algorithm: an individual is a vector of keys in [0, 1), which a
 // decoder turns into a placement. A generation consists of the elite of the one before, mutants
 // (random keys), and children of a random elite parent and a random other one: a key comes from the
-// elite parent with probability `bias`. Keys are drawn in one thread and placements are evaluated
+// elite parent with probability kBias. Keys are drawn in one thread and placements are evaluated
 // in parallel, so the result does not depend on threads. The simulator orders ops itself, so there
 // is no decoder to devices and priorities at once, as REGAL has it; there are two:
 //   - devices: a group is on device floor(key * devices);
@@ -26,11 +26,7 @@ namespace {
 class Brkga final : public Agent {
  public:
   explicit Brkga(const Params& params)
-      : decodes_priorities_(params.get<std::string>("decoder") == kPriorities),
-        population_(static_cast<std::size_t>(params.get<std::int64_t>("population"))),
-        elites_(part_of_population(params.get<double>("elite-share"))),
-        mutants_(part_of_population(params.get<double>("mutant-share"))),
-        bias_(params.get<double>("bias")) {}
+      : decodes_priorities_(params.get<std::string>("decoder") == kPriorities) {}
 
   Placement place(const Problem& problem, Session& session) override {
     std::vector<Individual> population = first_generation(problem, session);
@@ -40,7 +36,7 @@ class Brkga final : public Agent {
     evaluate(problem, session, population, 0);
     while (has_choice && !session.exhausted()) {
       population = next_generation(problem, session.random(), population);
-      evaluate(problem, session, population, elites_);
+      evaluate(problem, session, population, kElites);
     }
     return session.best_placement().value_or(first);
   }
@@ -49,18 +45,19 @@ class Brkga final : public Agent {
   static constexpr const char* kPriorities = "priorities";
 
  private:
+  // Individuals of a generation; those that the next one keeps; and random ones.
+  static constexpr std::size_t kPopulation = 100;
+  static constexpr std::size_t kElites = 20;
+  static constexpr std::size_t kMutants = 15;
+  // With which a child takes a key of its elite parent.
+  static constexpr double kBias = 0.7;
+
   using Keys = IdVector<GroupId, double>;
 
   struct Individual {
     Keys keys{};
     Evaluation evaluation{};
   };
-
-  // At least one, and less than half of the population.
-  std::size_t part_of_population(double share) const {
-    const auto size = static_cast<std::size_t>(share * static_cast<double>(population_));
-    return std::clamp<std::size_t>(size, 1, (population_ - 1) / 2);
-  }
 
   static Keys random_keys(const Problem& problem, RandomStream& random) {
     Keys keys(problem.num_groups());
@@ -77,7 +74,7 @@ class Brkga final : public Agent {
         population.push_back({keys_of(problem, start.placement)});
       }
     }
-    while (population.size() < population_) {
+    while (population.size() < kPopulation) {
       population.push_back({random_keys(problem, session.random())});
     }
     return population;
@@ -137,19 +134,18 @@ class Brkga final : public Agent {
     });
   }
 
-  std::vector<Individual> next_generation(const Problem& problem, RandomStream& random,
-                                          const std::vector<Individual>& sorted) const {
-    std::vector<Individual> next(sorted.begin(),
-                                 sorted.begin() + static_cast<std::ptrdiff_t>(elites_));
-    while (next.size() < elites_ + mutants_) {
+  static std::vector<Individual> next_generation(const Problem& problem, RandomStream& random,
+                                                 const std::vector<Individual>& sorted) {
+    std::vector<Individual> next(sorted.begin(), sorted.begin() + kElites);
+    while (next.size() < kElites + kMutants) {
       next.push_back({random_keys(problem, random)});
     }
-    while (next.size() < population_) {
-      const Keys& elite = sorted[random.below(elites_)].keys;
-      const Keys& other = sorted[elites_ + random.below(population_ - elites_)].keys;
+    while (next.size() < kPopulation) {
+      const Keys& elite = sorted[random.below(kElites)].keys;
+      const Keys& other = sorted[kElites + random.below(kPopulation - kElites)].keys;
       Keys child;
       for (GroupId group = 0; group < problem.num_groups(); ++group) {
-        child.push_back(random.uniform() < bias_ ? elite[group] : other[group]);
+        child.push_back(random.uniform() < kBias ? elite[group] : other[group]);
       }
       next.push_back({std::move(child)});
     }
@@ -157,10 +153,6 @@ class Brkga final : public Agent {
   }
 
   bool decodes_priorities_;
-  std::size_t population_;
-  std::size_t elites_;
-  std::size_t mutants_;
-  double bias_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -180,27 +172,7 @@ EMPLACE_REGISTER_AGENT(
      .parameters = {{.name = "decoder",
                      .default_value = std::string(Brkga::kDevices),
                      .choices = {Brkga::kDevices, Brkga::kPriorities},
-                     .summary = "what the keys are"},
-                    {.name = "population",
-                     .default_value = std::int64_t{100},
-                     .min = 4,
-                     .max = 100'000,
-                     .summary = "individuals of a generation"},
-                    {.name = "elite-share",
-                     .default_value = 0.2,
-                     .min = 0.01,
-                     .max = 0.5,
-                     .summary = "share of a generation that the next one keeps"},
-                    {.name = "mutant-share",
-                     .default_value = 0.15,
-                     .min = 0.01,
-                     .max = 0.5,
-                     .summary = "share of a generation that is random"},
-                    {.name = "bias",
-                     .default_value = 0.7,
-                     .min = 0.5,
-                     .max = 1,
-                     .summary = "probability that a child takes a key of its elite parent"}},
+                     .summary = "what the keys are"}},
      .deterministic = false});
 
 }  // namespace

@@ -13,13 +13,11 @@ namespace {
 // optimum). Then it perturbs the best placement so far, by random devices for some groups, and
 // climbs again. Ends with the budget and returns the best placement. A climb visits the groups in a
 // random order and tries each device, or it tries proposed moves (move_proposals.hpp) until
-// kPatience times as many as there are groups in a row have failed. With perturbation = 1 every
-// restart is random (Tarnawski et al. 2020).
+// kPatience times as many as there are groups in a row have failed.
 class HillClimb final : public Agent {
  public:
   explicit HillClimb(const Params& params)
-      : perturbation_(params.get<double>("perturbation")),
-        proposes_(params.get<std::string>("moves") == kProposed),
+      : proposes_(params.get<std::string>("moves") == kProposed),
         start_(params.get<std::string>("start")) {}
 
   Placement place(const Problem& problem, Session& session) override {
@@ -38,12 +36,13 @@ class HillClimb final : public Agent {
 
  private:
   static constexpr std::int64_t kPatience = 4;
+  static constexpr double kPerturbation = 0.2;
 
-  // Returns `placement` with random devices for a share perturbation_ of the groups.
-  Placement perturbed(const Problem& problem, Session& session, Placement placement) const {
+  // Returns `placement` with random devices for a share kPerturbation of the groups.
+  static Placement perturbed(const Problem& problem, Session& session, Placement placement) {
     const std::span<const DeviceId> devices = problem.placeable_devices();
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      if (session.random().uniform() < perturbation_) {
+      if (session.random().uniform() < kPerturbation) {
         placement[group] = devices[session.random().below(devices.size())];
       }
     }
@@ -118,7 +117,6 @@ class HillClimb final : public Agent {
                : session.evaluate(placement);
   }
 
-  double perturbation_;
   bool proposes_;
   std::string start_;
 };
@@ -145,12 +143,7 @@ EMPLACE_REGISTER_AGENT(
                      .default_value = std::string(HillClimb::kOneGroup),
                      .choices = {HillClimb::kOneGroup, HillClimb::kProposed},
                      .summary = "one group at a time, or moves of groups, clusters and layers by "
-                                "their estimated gain"},
-                    {.name = "perturbation",
-                     .default_value = 0.2,
-                     .min = 0.01,
-                     .max = 1,
-                     .summary = "share of the groups that a restart moves to random devices"}},
+                                "their estimated gain"}},
      .deterministic = false});
 
 }  // namespace

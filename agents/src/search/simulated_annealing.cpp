@@ -14,11 +14,7 @@ class SimulatedAnnealing final : public Agent {
   explicit SimulatedAnnealing(const Params& params)
       : start_(params.get<std::string>("start")),
         options_{.initial_temperature = params.get<double>("initial-temperature"),
-                 .final_temperature = params.get<double>("final-temperature"),
-                 .moves = {.candidates = params.get<std::int64_t>("candidates"),
-                           .moves = {.cluster = params.get<double>("cluster-probability"),
-                                     .layer = params.get<double>("layer-probability"),
-                                     .swap = params.get<double>("swap-probability")}}} {}
+                 .final_temperature = params.get<double>("final-temperature")} {}
 
   Placement place(const Problem& problem, Session& session) override {
     Placement start = start_of_search(start_, problem, session);
@@ -43,42 +39,20 @@ EMPLACE_REGISTER_AGENT(
          "the heuristics. With thousands of evaluations it escapes local optima where hill-climb "
          "stops. multilevel and auto refine placements with it.",
      .reference = "Kirkpatrick, Gelatt, Vecchi, Science 220, 1983",
-     .parameters =
-         {{.name = "start",
-           .default_value = std::string(kBestHeuristic),
-           .choices = {kStarts.begin(), kStarts.end()},
-           .summary = "placement from which the search starts"},
-          {.name = "initial-temperature",
-           .default_value = AnnealingOptions{}.initial_temperature,
-           .min = 1e-6,
-           .max = 100,
-           .summary = "initial temperature, in mean times of a group"},
-          {.name = "final-temperature",
-           .default_value = AnnealingOptions{}.final_temperature,
-           .min = 1e-6,
-           .max = 100,
-           .summary = "final temperature, in mean times of a group"},
-          {.name = "candidates",
-           .default_value = MoveProposals::Options{}.candidates,
-           .min = 1,
-           .max = 1000,
-           .summary = "moves that are compared by estimated gain for each proposal; 1 for "
-                      "random moves"},
-          {.name = "cluster-probability",
-           .default_value = RandomMoves::Options{}.cluster,
-           .min = 0,
-           .max = 1,
-           .summary = "probability that a move takes a cluster: a group of a coarser level"},
-          {.name = "layer-probability",
-           .default_value = RandomMoves::Options{}.layer,
-           .min = 0,
-           .max = 1,
-           .summary = "probability that it takes a layer with its gradients and updates"},
-          {.name = "swap-probability",
-           .default_value = RandomMoves::Options{}.swap,
-           .min = 0,
-           .max = 1,
-           .summary = "probability that it swaps two groups"}},
+     .parameters = {{.name = "start",
+                     .default_value = std::string(kBestHeuristic),
+                     .choices = {kStarts.begin(), kStarts.end()},
+                     .summary = "placement from which the search starts"},
+                    {.name = "initial-temperature",
+                     .default_value = AnnealingOptions{}.initial_temperature,
+                     .min = 1e-6,
+                     .max = 100,
+                     .summary = "initial temperature, in mean times of a group"},
+                    {.name = "final-temperature",
+                     .default_value = AnnealingOptions{}.final_temperature,
+                     .min = 1e-6,
+                     .max = 100,
+                     .summary = "final temperature, in mean times of a group"}},
      .deterministic = false});
 
 }  // namespace
