@@ -1,7 +1,6 @@
 #include "clp/favourite_children.hpp"
 #include "heuristic/list_scheduling.hpp"
 
-#include <emplace/agents/agent.hpp>
 #include <emplace/graphs/id_vector.hpp>
 
 #include <algorithm>
@@ -97,36 +96,24 @@ class SctSchedule {
 
 // Baechi's m-SCT: the small communication times schedule of Hanen and Munier with the memory rule
 // of m-ETF, adapted to groups in the same way.
-class MSct final : public Agent {
- public:
-  explicit MSct(const Params& params) : order_(order_of(params)) {}
-
-  Placement place(const Problem& problem, Session& session) override {
-    const FavouriteChildren favourites =
-        favourite_children(problem, [&] { return session.stopped(); });
-    return place_by_schedule(
-        problem, session, IdleSlots::kLeave, MemoryRule::kAlways, order_,
-        [&](MemorySchedule& schedule) { SctSchedule(problem, favourites, schedule).assign_all(); });
-  }
-
- private:
-  StepOrder order_;
-};
-
-EMPLACE_REGISTER_AGENT(
-    MSct, {.name = "m-sct",
-           .kind = AgentKind::kHeuristic,
-           .summary = "m-etf that keeps favourite children on the device of their producer, by "
-                      "linear programming",
-           .description = "Small communication times with the memory rule of Baechi: a linear "
-                          "program, solved by COIN-OR Clp, finds for each group the consumer that "
-                          "should follow it on the same device, and a scheduler like m-etf lets "
-                          "the device wait for it. The linear program takes up to seconds for "
-                          "networks, but minutes for thousands of random tasks. Where nothing "
-                          "fits, it uses the device with the most memory left, and repairs the "
-                          "placement.",
-           .reference = "Baechi: Jeon et al., SoCC 2020; Hanen, Munier 1995",
-           .parameters = {order_parameter()}});
+const AgentRegistration kMSct = list_scheduler(
+    {.name = "m-sct",
+     .summary = "m-etf that keeps favourite children on the device of their producer, by "
+                "linear programming",
+     .description = "Small communication times with the memory rule of Baechi: a linear "
+                    "program, solved by COIN-OR Clp, finds for each group the consumer that "
+                    "should follow it on the same device, and a scheduler like m-etf lets "
+                    "the device wait for it. The linear program takes up to seconds for "
+                    "networks, but minutes for thousands of random tasks. Where nothing "
+                    "fits, it uses the device with the most memory left, and repairs the "
+                    "placement.",
+     .reference = "Baechi: Jeon et al., SoCC 2020; Hanen, Munier 1995"},
+    IdleSlots::kLeave, MemoryRule::kAlways, [](const Problem& problem, const Session& session) {
+      return [&problem, favourites = favourite_children(
+                            problem, [&] { return session.stopped(); })](MemorySchedule& schedule) {
+        SctSchedule(problem, favourites, schedule).assign_all();
+      };
+    });
 
 }  // namespace
 }  // namespace emplace::agents

@@ -1,8 +1,6 @@
 #include "list_scheduling.hpp"
 #include "ranks.hpp"
 
-#include <emplace/agents/agent.hpp>
-
 #include <utility>
 
 namespace emplace::agents {
@@ -15,36 +13,8 @@ namespace {
 // of the step, without transfers. This is DL1 of Sih and Lee; their corrections for the descendants
 // and for scarce resources are left out, as in most later comparisons. Where the step then does not
 // fit, pairs of a device with room for the group come first. O(groups * ready groups * devices).
-class Dls final : public Agent {
- public:
-  explicit Dls(const Params& params) : order_(order_of(params)) {}
-
-  Placement place(const Problem& problem, Session& session) override {
-    const GroupTimes median_us = median_costs_us(problem);
-    const GroupTimes level_us = times_to_end_us(problem, median_us, Transfers::kIgnored);
-    return place_by_schedule(
-        problem, session, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
-        [&](MemorySchedule& schedule) {
-          while (schedule.goes_on()) {
-            const auto [group, device] =
-                least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
-                  const double dynamic_level_us =
-                      level_us[ready] + median_us[ready] - schedule.finish_if(ready, candidate);
-                  return std::pair(schedule.is_too_full(ready, candidate), -dynamic_level_us);
-                });
-            schedule.assign(group, device);
-          }
-        });
-  }
-
- private:
-  StepOrder order_;
-};
-
-EMPLACE_REGISTER_AGENT(
-    Dls,
+const AgentRegistration kDls = list_scheduler(
     {.name = "dls",
-     .kind = AgentKind::kHeuristic,
      .summary = "list scheduling: the ready group and device of the highest "
                 "dynamic level",
      .description =
@@ -53,8 +23,19 @@ EMPLACE_REGISTER_AGENT(
          "longest; devices that are fast for the group have an advantage. It is between etf and "
          "heft: it weighs urgency against waiting at each step. Where the placement does not fit "
          "into memory, devices with room come first, and the placement is repaired.",
-     .reference = "Sih, Lee, IEEE TPDS 4(2), 1993",
-     .parameters = {order_parameter()}});
+     .reference = "Sih, Lee, IEEE TPDS 4(2), 1993"},
+    IdleSlots::kLeave, MemoryRule::kWhereNeeded, [](const Problem& problem, const Session&) {
+      GroupTimes median_us = median_costs_us(problem);
+      GroupTimes level_us = times_to_end_us(problem, median_us, Transfers::kIgnored);
+      return [&problem, median_us = std::move(median_us),
+              level_us = std::move(level_us)](MemorySchedule& schedule) {
+        assign_least_pairs(problem, schedule, [&](GroupId group, DeviceId device) {
+          const double dynamic_level_us =
+              level_us[group] + median_us[group] - schedule.finish_if(group, device);
+          return -dynamic_level_us;
+        });
+      };
+    });
 
 }  // namespace
 }  // namespace emplace::agents

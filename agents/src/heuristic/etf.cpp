@@ -1,8 +1,6 @@
 #include "list_scheduling.hpp"
 #include "ranks.hpp"
 
-#include <emplace/agents/agent.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -112,38 +110,8 @@ void assign_earliest(const Problem& problem, MemorySchedule& schedule, const Gro
 // identical processors), then to the first device. Where the step then does not fit, pairs of a
 // device with room for the group come first. O(groups * devices * log(groups)); where memory is
 // looked at, O(groups * ready groups * devices).
-class Etf final : public Agent {
- public:
-  explicit Etf(const Params& params) : order_(order_of(params)) {}
-
-  Placement place(const Problem& problem, Session& session) override {
-    const GroupTimes level_us =
-        times_to_end_us(problem, least_costs_us(problem), Transfers::kIgnored);
-    return place_by_schedule(
-        problem, session, IdleSlots::kLeave, MemoryRule::kWhereNeeded, order_,
-        [&](MemorySchedule& schedule) {
-          if (!schedule.looks_at_memory()) {
-            assign_earliest(problem, schedule, level_us);
-          }
-          while (schedule.goes_on()) {
-            const auto [group, device] =
-                least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
-                  return std::tuple(schedule.is_too_full(ready, candidate),
-                                    schedule.start_if(ready, candidate), -level_us[ready]);
-                });
-            schedule.assign(group, device);
-          }
-        });
-  }
-
- private:
-  StepOrder order_;
-};
-
-EMPLACE_REGISTER_AGENT(
-    Etf,
+const AgentRegistration kEtf = list_scheduler(
     {.name = "etf",
-     .kind = AgentKind::kHeuristic,
      .summary = "list scheduling: the ready group and device that can start "
                 "first",
      .description =
@@ -151,8 +119,18 @@ EMPLACE_REGISTER_AGENT(
          "a device that can start first. Ties go to the group with the longest path to the end of "
          "the step. It takes milliseconds. Where the placement does not fit into memory, devices "
          "with room come first, and the placement is repaired; m-etf always considers memory.",
-     .reference = "Hwang, Chow, Anger, Lee, SIAM J. Comput. 18(2), 1989",
-     .parameters = {order_parameter()}});
+     .reference = "Hwang, Chow, Anger, Lee, SIAM J. Comput. 18(2), 1989"},
+    IdleSlots::kLeave, MemoryRule::kWhereNeeded, [](const Problem& problem, const Session&) {
+      return [&problem, level_us = times_to_end_us(problem, least_costs_us(problem),
+                                                   Transfers::kIgnored)](MemorySchedule& schedule) {
+        if (!schedule.looks_at_memory()) {
+          assign_earliest(problem, schedule, level_us);
+        }
+        assign_least_pairs(problem, schedule, [&](GroupId group, DeviceId device) {
+          return std::pair(schedule.start_if(group, device), -level_us[group]);
+        });
+      };
+    });
 
 }  // namespace
 }  // namespace emplace::agents

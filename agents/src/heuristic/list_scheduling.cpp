@@ -3,6 +3,7 @@
 #include <emplace/sim/simulator.hpp>
 
 #include <array>
+#include <memory>
 #include <string>
 
 namespace emplace::agents {
@@ -15,8 +16,6 @@ std::pair<std::int64_t, double> cost_of(Simulator& simulator, const Placement& p
   const SimResult& step = simulator.run(placement);
   return {step.bytes_over, step.makespan_us};
 }
-
-}  // namespace
 
 ParamSpec order_parameter() {
   return {.name = "order",
@@ -34,8 +33,7 @@ StepOrder order_of(const Params& params) {
 }
 
 Placement place_by_schedule(const Problem& problem, const Session& session, IdleSlots idle_slots,
-                            MemoryRule memory_rule, StepOrder order,
-                            const std::function<void(MemorySchedule&)>& assign_all) {
+                            MemoryRule memory_rule, StepOrder order, const AssignAll& assign_all) {
   const auto placed = [&](bool keeps_order) {
     const auto scheduled = [&](const MemoryReserve* reserve) {
       MemorySchedule schedule(problem, idle_slots, reserve, &session);
@@ -67,6 +65,41 @@ Placement place_by_schedule(const Problem& problem, const Session& session, Idle
   Placement by_plan = placed(true);
   Simulator simulator(problem);
   return cost_of(simulator, by_plan) < cost_of(simulator, by_queue) ? by_plan : by_queue;
+}
+
+class ListScheduler final : public Agent {
+ public:
+  using Scheduler = std::function<AssignAll(const Problem&, const Session&)>;
+
+  ListScheduler(IdleSlots idle_slots, MemoryRule memory_rule, StepOrder order, Scheduler scheduler)
+      : idle_slots_(idle_slots),
+        memory_rule_(memory_rule),
+        order_(order),
+        scheduler_(std::move(scheduler)) {}
+
+  Placement place(const Problem& problem, Session& session) override {
+    return place_by_schedule(problem, session, idle_slots_, memory_rule_, order_,
+                             scheduler_(problem, session));
+  }
+
+ private:
+  IdleSlots idle_slots_;
+  MemoryRule memory_rule_;
+  StepOrder order_;
+  Scheduler scheduler_;
+};
+
+}  // namespace
+
+AgentRegistration list_scheduler(
+    AgentInfo info, IdleSlots idle_slots, MemoryRule memory_rule,
+    const std::function<AssignAll(const Problem&, const Session&)>& scheduler) {
+  info.kind = AgentKind::kHeuristic;
+  info.parameters = {order_parameter()};
+  return {std::move(info), [=](const Params& params) {
+            return std::make_unique<ListScheduler>(idle_slots, memory_rule, order_of(params),
+                                                   scheduler);
+          }};
 }
 
 }  // namespace emplace::agents

@@ -6,9 +6,9 @@
 
 #include "memory_fit.hpp"
 
+#include <emplace/agents/agent.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/params.hpp>
 #include <emplace/sim/list_schedule.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <utility>
+#include <vector>
 
 namespace emplace::agents {
 
@@ -64,18 +65,16 @@ enum class StepOrder : std::uint8_t {
   kFaster,  ///< whichever of the two gives the faster step
 };
 
-/// Describes the parameter `order` of list schedulers.
-ParamSpec order_parameter();
+/// Assigns all groups to an empty schedule, as long as MemorySchedule::goes_on().
+using AssignAll = std::function<void(MemorySchedule&)>;
 
-/// Returns the value of that parameter.
-StepOrder order_of(const Params& params);
-
-/// Returns what `assign_all` makes of an empty schedule; where it does not fit, one that does if it
-/// can be found (fit_into_memory()). Where the session is stopped, all groups are on one device.
-/// Requires: `assign_all` assigns all groups as long as MemorySchedule::goes_on().
-Placement place_by_schedule(const Problem& problem, const Session& session, IdleSlots idle_slots,
-                            MemoryRule memory_rule, StepOrder order,
-                            const std::function<void(MemorySchedule&)>& assign_all);
+/// Registers an agent that places by the schedule that `scheduler(problem, session)` makes; where
+/// that does not fit, by one that does if it can be found (fit_into_memory()). Where the session is
+/// stopped, all groups are on one device. The agent is a heuristic with the parameter `order`, a
+/// StepOrder.
+AgentRegistration list_scheduler(
+    AgentInfo info, IdleSlots idle_slots, MemoryRule memory_rule,
+    const std::function<AssignAll(const Problem&, const Session&)>& scheduler);
 
 /// Returns the placeable device with the least `key(device)`, the first among equals.
 template <class Key>
@@ -89,6 +88,21 @@ inline DeviceId earliest_finish(const Problem& problem, const MemorySchedule& sc
   return least_device(problem, [&](DeviceId device) {
     return std::pair(schedule.is_too_full(group, device), schedule.finish_if(group, device));
   });
+}
+
+/// Assigns groups in this order, each to the device with the least `key(group, device)` of those
+/// that are not too full.
+template <class Key>
+void assign_in_order(const Problem& problem, MemorySchedule& schedule,
+                     const std::vector<GroupId>& order, Key key) {
+  for (const GroupId group : order) {
+    if (schedule.is_stopped()) {
+      return;
+    }
+    schedule.assign(group, least_device(problem, [&](DeviceId device) {
+                      return std::pair(schedule.is_too_full(group, device), key(group, device));
+                    }));
+  }
 }
 
 /// Names a group and the device to which it may go.
@@ -112,6 +126,19 @@ GroupOnDevice least_ready_pair(const Problem& problem, const ListSchedule& sched
     }
   }
   return best;
+}
+
+/// Assigns all groups, the pair with the least `key(group, device)` after the other; pairs of a
+/// device that is not too full come first.
+template <class Key>
+void assign_least_pairs(const Problem& problem, MemorySchedule& schedule, Key key) {
+  while (schedule.goes_on()) {
+    const auto [group, device] =
+        least_ready_pair(problem, schedule, [&](GroupId ready, DeviceId candidate) {
+          return std::pair(schedule.is_too_full(ready, candidate), key(ready, candidate));
+        });
+    schedule.assign(group, device);
+  }
 }
 
 /// Returns where Baechi's schedulers would give up, because no ready group fits on any device: the

@@ -1,7 +1,5 @@
 #include "list_scheduling.hpp"
 
-#include <emplace/agents/agent.hpp>
-
 #include <utility>
 
 namespace emplace::agents {
@@ -16,43 +14,30 @@ namespace {
 //   - where nothing fits, Baechi fails; here the first ready group goes to the device with the most
 //     memory left;
 //   - where the step does not fit all the same, it is repaired (memory_fit.hpp).
-class MEtf final : public Agent {
- public:
-  explicit MEtf(const Params& params) : order_(order_of(params)) {}
-
-  Placement place(const Problem& problem, Session& session) override {
-    return place_by_schedule(problem, session, IdleSlots::kLeave, MemoryRule::kAlways, order_,
-                             [&](MemorySchedule& schedule) {
-                               while (schedule.goes_on()) {
-                                 const GroupOnDevice earliest = least_ready_pair(
-                                     problem, schedule, [&](GroupId group, DeviceId device) {
-                                       return std::pair(schedule.is_too_full(group, device),
-                                                        schedule.start_if(group, device));
-                                     });
-                                 const auto [group, device] =
-                                     schedule.is_too_full(earliest.first, earliest.second)
-                                         ? least_overflow(problem, schedule)
-                                         : earliest;
-                                 schedule.assign(group, device);
-                               }
-                             });
-  }
-
- private:
-  StepOrder order_;
-};
-
-EMPLACE_REGISTER_AGENT(
-    MEtf, {.name = "m-etf",
-           .kind = AgentKind::kHeuristic,
-           .summary = "ETF among the devices that have memory left for the group",
-           .description = "Etf with the memory rule of Baechi: a group goes only to a "
-                          "device that has memory left for its weights and outputs. Use "
-                          "it for models that do not fit on one device. Where nothing "
-                          "fits, it uses the device with the most memory left, and "
-                          "repairs the placement.",
-           .reference = "Baechi: Jeon et al., SoCC 2020",
-           .parameters = {order_parameter()}});
+const AgentRegistration kMEtf = list_scheduler(
+    {.name = "m-etf",
+     .summary = "ETF among the devices that have memory left for the group",
+     .description = "Etf with the memory rule of Baechi: a group goes only to a "
+                    "device that has memory left for its weights and outputs. Use "
+                    "it for models that do not fit on one device. Where nothing "
+                    "fits, it uses the device with the most memory left, and "
+                    "repairs the placement.",
+     .reference = "Baechi: Jeon et al., SoCC 2020"},
+    IdleSlots::kLeave, MemoryRule::kAlways, [](const Problem& problem, const Session&) {
+      return [&problem](MemorySchedule& schedule) {
+        while (schedule.goes_on()) {
+          const GroupOnDevice earliest =
+              least_ready_pair(problem, schedule, [&](GroupId group, DeviceId device) {
+                return std::pair(schedule.is_too_full(group, device),
+                                 schedule.start_if(group, device));
+              });
+          const auto [group, device] = schedule.is_too_full(earliest.first, earliest.second)
+                                           ? least_overflow(problem, schedule)
+                                           : earliest;
+          schedule.assign(group, device);
+        }
+      };
+    });
 
 }  // namespace
 }  // namespace emplace::agents
