@@ -32,12 +32,6 @@ class TraceLayout {
 
   DeviceId device_of(OpId op) const { return record_.placement[problem_.grouping().group_of(op)]; }
 
-  /// Say whether an op, a transfer or all ran, which they always do. The writer of Perfetto's
-  /// format asks.
-  static bool has_run(OpId) { return true; }
-  static bool has_run(const Transfer&) { return true; }
-  static bool is_whole() { return true; }
-
   /// Calls `use(consumer)` for each op that ran with what `transfer` brought.
   template <class Use>
   void for_each_consumer(const Transfer& transfer, Use use) const {

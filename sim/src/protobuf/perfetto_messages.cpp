@@ -18,7 +18,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,44 +37,7 @@ std::uint64_t in_nanoseconds(double us) {
 }
 
 // The numbers of texts of one kind.
-class Interned {
- public:
-  /// Returns the number of `text`, and whether it is new.
-  std::pair<std::uint64_t, bool> number(std::string_view text) {
-    const auto [found, is_new] = numbers_.try_emplace(text, numbers_.size() + 1);
-    return {found->second, is_new};
-  }
-
- private:
-  std::unordered_map<std::string_view, std::uint64_t> numbers_;
-};
-
-// The arrows that end at each op, or leave it: numbers of flows by op.
-class Arrows {
- public:
-  explicit Arrows(OpId num_ops) : begin_(static_cast<std::size_t>(num_ops) + 1) {}
-
-  /// First counts all, then adds all, in the same order.
-  void count(OpId op) { ++begin_[index_of(op) + 1]; }
-  void end_counting() {
-    for (std::size_t op = 1; op < begin_.size(); ++op) {
-      begin_[op] += begin_[op - 1];
-    }
-    next_.assign(begin_.begin(), begin_.end() - 1);
-    flows_.resize(begin_.back());
-  }
-  void add(OpId op, std::uint64_t flow) { flows_[next_[index_of(op)]++] = flow; }
-
-  std::span<const std::uint64_t> of(OpId op) const {
-    const std::size_t first = begin_[index_of(op)];
-    return std::span(flows_).subspan(first, begin_[index_of(op) + 1] - first);
-  }
-
- private:
-  std::vector<std::size_t> begin_;
-  std::vector<std::size_t> next_;
-  std::vector<std::uint64_t> flows_;
-};
+using Interned = std::unordered_map<std::string_view, std::uint64_t>;
 
 class PerfettoWriter {
  public:
@@ -95,47 +57,29 @@ class PerfettoWriter {
       describe_device(device);
     }
     for (const OpId op : layout_.ops_by_start()) {
-      if (layout_.has_run(op)) {
-        write_op(op);
-      }
+      write_op(op);
     }
     std::uint64_t flow = 0;
     for (const std::size_t transfer : layout_.transfers_by_start()) {
-      if (TraceLayout::has_run(record_.transfers[transfer])) {
-        write_transfer(record_.transfers[transfer], layout_.lane_of_transfer(transfer), flow);
-      }
+      write_transfer(record_.transfers[transfer], layout_.lane_of_transfer(transfer), flow);
     }
     write_memory();
-    if (layout_.is_whole()) {
-      write_critical_path();
-    }
+    write_critical_path();
     return std::move(bytes_);
   }
 
  private:
   // Flows are numbered from 1 in the order of transfers and their consumers.
   void number_arrows() {
-    const auto each_arrow = [this](const auto& use) {
-      for (const std::size_t at : layout_.transfers_by_start()) {
-        const Transfer& transfer = record_.transfers[at];
-        if (TraceLayout::has_run(transfer)) {
-          layout_.for_each_consumer(transfer,
-                                    [&](OpId consumer) { use(transfer.producer, consumer); });
-        }
-      }
-    };
-    each_arrow([this](OpId producer, OpId consumer) {
-      leaving_.count(producer);
-      arriving_.count(consumer);
-    });
-    leaving_.end_counting();
-    arriving_.end_counting();
     std::uint64_t flow = 0;
-    each_arrow([&](OpId producer, OpId consumer) {
-      ++flow;
-      leaving_.add(producer, flow);
-      arriving_.add(consumer, flow);
-    });
+    for (const std::size_t at : layout_.transfers_by_start()) {
+      const Transfer& transfer = record_.transfers[at];
+      layout_.for_each_consumer(transfer, [&](OpId consumer) {
+        ++flow;
+        leaving_[transfer.producer].push_back(flow);
+        arriving_[consumer].push_back(flow);
+      });
+    }
   }
 
   // --- Packets ---
@@ -179,13 +123,13 @@ class PerfettoWriter {
 
   template <class Field>
   std::uint64_t intern(Interned& known, std::string_view text, Field field) {
-    const auto [number, is_new] = known.number(text);
+    const auto [found, is_new] = known.try_emplace(text, known.size() + 1);
     if (is_new) {
       proto::InternedString& entry = *(packet_.mutable_interned_data()->*field)();
-      entry.set_iid(number);
+      entry.set_iid(found->second);
       entry.set_text(std::string(text));
     }
-    return number;
+    return found->second;
   }
   void set_category(proto::TrackEvent& event, std::string_view category) {
     event.add_category_iids(
@@ -281,10 +225,10 @@ class PerfettoWriter {
     annotate(slice, "group").set_int_value(problem_.grouping().group_of(op));
     annotate(slice, "flops").set_int_value(facts.flops);
     annotate(slice, "output_bytes").set_int_value(problem_.allocated_bytes(op));
-    for (const std::uint64_t flow : leaving_.of(op)) {
+    for (const std::uint64_t flow : leaving_[op]) {
       slice.add_flow_ids(flow);
     }
-    for (const std::uint64_t flow : arriving_.of(op)) {
+    for (const std::uint64_t flow : arriving_[op]) {
       slice.add_terminating_flow_ids(flow);
     }
     end_slice(row, record_.end_us[op]);
@@ -332,8 +276,9 @@ class PerfettoWriter {
   const Problem& problem_;
   const StepRecord& record_;
   TraceLayout layout_;
-  Arrows leaving_;
-  Arrows arriving_;
+  // The arrows that leave each op, and end at it.
+  IdVector<OpId, std::vector<std::uint64_t>> leaving_;
+  IdVector<OpId, std::vector<std::uint64_t>> arriving_;
   std::uint64_t tracks_ = 0;  // described so far; 0 is the track of all
   std::uint64_t step_ = 0;    // the track of the process of the step
   IdVector<DeviceId, std::uint64_t> first_compute_;
