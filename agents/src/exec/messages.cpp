@@ -9,22 +9,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <iterator>
 #include <optional>
 
 namespace emplace::agents {
 namespace {
 
-using Json = nlohmann::json;
+using Received = nlohmann::json;
 
 [[noreturn]] void refuse(std::string_view what, std::string_view line) {
   throw Error(ErrorCode::kFormat, fmt::format("the program sent {}: {}", what, excerpt(line, 100)));
 }
 
 // Returns the object that the line is.
-Json parse_object(std::string_view line) {
-  Json json = Json::parse(line, nullptr, false);
+Received parse_object(std::string_view line) {
+  Received json = Received::parse(line, nullptr, false);
   if (!json.is_object()) {
     refuse("a line that is not a JSON object", line);
   }
@@ -73,7 +71,7 @@ std::optional<std::vector<DeviceId>> bytes_of_base64(std::string_view text) {
 
 // Returns the numbers of an array or of a text in base64, with -1 for what is no number of a
 // device.
-std::optional<std::vector<DeviceId>> devices_of(const Json& json) {
+std::optional<std::vector<DeviceId>> devices_of(const Received& json) {
   if (json.is_string()) {
     return bytes_of_base64(json.get_ref<const std::string&>());
   }
@@ -82,7 +80,7 @@ std::optional<std::vector<DeviceId>> devices_of(const Json& json) {
   }
   std::vector<DeviceId> devices;
   devices.reserve(json.size());
-  for (const Json& device : json) {
+  for (const Received& device : json) {
     constexpr std::uint64_t kMost = 1U << 30U;
     devices.push_back(device.is_number_unsigned() && device.get<std::uint64_t>() < kMost
                           ? device.get<DeviceId>()
@@ -92,14 +90,14 @@ std::optional<std::vector<DeviceId>> devices_of(const Json& json) {
 }
 
 // `what` names the placement in errors.
-Placement read_placement(const Json& json, const Problem& problem, const std::string& what) {
+Placement read_placement(const Received& json, const Problem& problem, const std::string& what) {
   std::optional<std::vector<DeviceId>> devices = devices_of(json);
   if (!devices) {
     throw Error(
         ErrorCode::kFormat,
         fmt::format("the program sent {} that is neither an array of devices nor their "
                     "bytes in base64: {}",
-                    what, excerpt(json.dump(-1, ' ', false, Json::error_handler_t::replace))));
+                    what, excerpt(json.dump(-1, ' ', false, Received::error_handler_t::replace))));
   }
   if (devices->size() != static_cast<std::size_t>(problem.num_groups())) {
     throw Error(ErrorCode::kFormat, fmt::format("the program sent {} of {} groups; expected {}",
@@ -118,7 +116,7 @@ Placement read_placement(const Json& json, const Problem& problem, const std::st
   return Placement(std::move(*devices));
 }
 
-EvaluateRequest read_batch(const Json& json, const Problem& problem, std::string_view line) {
+EvaluateRequest read_batch(const Received& json, const Problem& problem, std::string_view line) {
   if (!json.is_array()) {
     refuse("'evaluate' without an array of placements", line);
   }
@@ -129,7 +127,7 @@ EvaluateRequest read_batch(const Json& json, const Problem& problem, std::string
   }
   EvaluateRequest request;
   request.placements.reserve(json.size());
-  for (const Json& placement : json) {
+  for (const Received& placement : json) {
     request.placements.push_back(
         read_placement(placement, problem, fmt::format("placement {}", request.placements.size())));
   }
@@ -138,70 +136,22 @@ EvaluateRequest read_batch(const Json& json, const Problem& problem, std::string
 
 // --- Writing ---
 
-using Buffer = fmt::memory_buffer;
-
-void append(Buffer& out, std::string_view text) { out.append(text); }
-
-// Writes `[a,b,...]`, each element by `write(i)`.
-template <class Index, class Write>
-void append_array(Buffer& out, Index count, const Write& write) {
-  out.push_back('[');
+// Returns the array of `value(i)` for each i below `count`.
+template <class Index, class Value>
+Json array_of(Index count, const Value& value) {
+  Json array = Json::array();
   for (Index i = 0; i < count; ++i) {
-    if (i > 0) {
-      out.push_back(',');
-    }
-    write(i);
+    array.push_back(value(i));
   }
-  out.push_back(']');
+  return array;
 }
 
-// Writes a number as JSON has it: infinity is null.
-void append_number(Buffer& out, double number) {
-  if (std::isfinite(number)) {
-    fmt::format_to(std::back_inserter(out), "{}", number);
-  } else {
-    append(out, "null");
-  }
-}
-
-void append_number(Buffer& out, std::int64_t number) {
-  fmt::format_to(std::back_inserter(out), FMT_STRING("{}"), number);
-}
-
-// Writes `,"key":` and an array with an element of each group.
-template <class Write>
-void append_by_group(Buffer& out, const Problem& problem, std::string_view key,
-                     const Write& write) {
-  fmt::format_to(std::back_inserter(out), ",\"{}\":", key);
-  append_array(out, problem.num_groups(), write);
-}
-
-// Writes `,"key":` and a matrix of devices.
-template <class Write>
-void append_by_pair(Buffer& out, const Problem& problem, std::string_view key, const Write& write) {
-  fmt::format_to(std::back_inserter(out), ",\"{}\":", key);
-  append_array(out, problem.num_devices(), [&](DeviceId from) {
-    append_array(out, problem.num_devices(), [&](DeviceId to) { write(from, to); });
-  });
-}
-
-// Writes what is left of the budget, as members of an object.
-void append_budget(Buffer& out, const Session& session) {
+// Adds what is left of the budget.
+void add_budget(Json& json, const Session& session) {
   const std::int64_t left = session.evaluations_left();
-  append(out, "\"evaluations_left\":");
   // Time is the budget then; the number is only a large one.
-  if (left > Session::kUnlimited / 2) {
-    append(out, "null");
-  } else {
-    append_number(out, left);
-  }
-  append(out, ",\"seconds_left\":");
-  const std::optional<double> seconds = session.seconds_left();
-  if (seconds) {
-    append_number(out, *seconds);
-  } else {
-    append(out, "null");
-  }
+  json.add("evaluations_left", left > Session::kUnlimited / 2 ? Json() : Json(left));
+  json.add("seconds_left", session.seconds_left());
 }
 
 std::string_view to_string(EvaluationStatus status) {
@@ -223,72 +173,55 @@ const Op& first_op(const Problem& problem, GroupId group) {
   return problem.op(problem.grouping().members(group).front());
 }
 
-void append_devices(Buffer& out, const Problem& problem) {
-  append(out, ",\"devices\":");
-  append_array(out, problem.num_devices(), [&](DeviceId device) {
-    fmt::format_to(
-        std::back_inserter(out), R"({{"name":{},"memory_bytes":{},"placeable":{},"slots":{}}})",
-        json_text(problem.device(device).name), problem.memory_bytes(device),
-        std::ranges::binary_search(problem.placeable_devices(), device), problem.slots(device));
+Json devices_of(const Problem& problem) {
+  return array_of(problem.num_devices(), [&](DeviceId device) -> Json {
+    return {{"name", problem.device(device).name},
+            {"memory_bytes", problem.memory_bytes(device)},
+            {"placeable", std::ranges::binary_search(problem.placeable_devices(), device)},
+            {"slots", problem.slots(device)}};
   });
 }
 
-void append_groups(Buffer& out, const Problem& problem) {
-  append(out, R"(,"groups":{"count":)");
-  append_number(out, std::int64_t{problem.num_groups()});
-  append_by_group(out, problem, "names",
-                  [&](GroupId group) { append(out, json_text(first_op(problem, group).name)); });
-  append_by_group(out, problem, "scopes",
-                  [&](GroupId group) { append(out, json_text(first_op(problem, group).scope)); });
-  append_by_group(out, problem, "ops", [&](GroupId group) {
-    append_number(out, static_cast<std::int64_t>(problem.grouping().members(group).size()));
-  });
-  append_by_group(out, problem, "persistent_bytes", [&](GroupId group) {
-    append_number(out, problem.group_persistent_bytes(group));
-  });
-  append_by_group(out, problem, "output_bytes",
-                  [&](GroupId group) { append_number(out, problem.group_output_bytes(group)); });
-  append(out, ",\"cost_us\":");
-  append_array(out, problem.num_devices(), [&](DeviceId device) {
-    append_array(out, problem.num_groups(),
-                 [&](GroupId group) { append_number(out, problem.group_cost_us(group, device)); });
-  });
-  const std::span<const GroupId> order = problem.group_order();
-  append_by_group(out, problem, "order", [&](GroupId at) {
-    append_number(out, std::int64_t{order[static_cast<std::size_t>(at)]});
-  });
-  out.push_back('}');
-}
-
-void append_edges(Buffer& out, const Problem& problem) {
-  append(out, ",\"edges\":");
-  const std::span<const GroupEdge> edges = problem.group_edges();
-  append_array(out, edges.size(), [&](std::size_t i) {
-    fmt::format_to(std::back_inserter(out), "[{},{},{}]", edges[i].producer, edges[i].consumer,
-                   edges[i].bytes);
-  });
+Json groups_of(const Problem& problem) {
+  const auto by_group = [&](const auto& value) { return array_of(problem.num_groups(), value); };
+  return {
+      {"count", problem.num_groups()},
+      {"names", by_group([&](GroupId group) { return first_op(problem, group).name; })},
+      {"scopes", by_group([&](GroupId group) { return first_op(problem, group).scope; })},
+      {"ops", by_group([&](GroupId group) { return problem.grouping().members(group).size(); })},
+      {"persistent_bytes",
+       by_group([&](GroupId group) { return problem.group_persistent_bytes(group); })},
+      {"output_bytes", by_group([&](GroupId group) { return problem.group_output_bytes(group); })},
+      {"cost_us", array_of(problem.num_devices(),
+                           [&](DeviceId device) {
+                             return by_group([&](GroupId group) {
+                               return problem.group_cost_us(group, device);
+                             });
+                           })},
+      {"order", problem.group_order()}};
 }
 
 // A transfer takes a latency and a time for each byte.
-void append_transfers(Buffer& out, const Problem& problem) {
+Json transfers_of(const Problem& problem) {
   constexpr std::int64_t kManyBytes = std::int64_t{1} << 40;
-  append(out, R"(,"transfers":{"model":)");
-  append(out, json_text(std::string(to_string(problem.cluster().transfer_model))));
-  append_by_pair(out, problem, "latency_us", [&](DeviceId from, DeviceId to) {
-    append_number(out, problem.transfer_us(0, from, to));
-  });
-  append_by_pair(out, problem, "us_per_byte", [&](DeviceId from, DeviceId to) {
-    const double latency_us = problem.transfer_us(0, from, to);
-    append_number(out, (problem.transfer_us(kManyBytes, from, to) - latency_us) /
-                           static_cast<double>(kManyBytes));
-  });
-  out.push_back('}');
+  const auto by_pair = [&](const auto& value) {
+    return array_of(problem.num_devices(), [&](DeviceId from) {
+      return array_of(problem.num_devices(), [&](DeviceId to) { return value(from, to); });
+    });
+  };
+  return {{"model", to_string(problem.cluster().transfer_model)},
+          {"latency_us",
+           by_pair([&](DeviceId from, DeviceId to) { return problem.transfer_us(0, from, to); })},
+          {"us_per_byte", by_pair([&](DeviceId from, DeviceId to) {
+             return (problem.transfer_us(kManyBytes, from, to) - problem.transfer_us(0, from, to)) /
+                    static_cast<double>(kManyBytes);
+           })}};
 }
 
 }  // namespace
 
 void expect_hello(std::string_view line) {
-  const Json json = parse_object(line);
+  const Received json = parse_object(line);
   const auto hello = json.find("hello");
   const auto version = json.find("version");
   if (hello == json.end() || *hello != std::string(kExecProtocol) || version == json.end() ||
@@ -307,10 +240,10 @@ void expect_hello(std::string_view line) {
 }
 
 AgentMessage read_message(std::string_view line, const Problem& problem) {
-  const Json json = parse_object(line);
+  const Received json = parse_object(line);
   if (json.size() == 1) {
     const std::string& key = json.begin().key();
-    const Json& value = json.begin().value();
+    const Received& value = json.begin().value();
     if (key == "evaluate") {
       return read_batch(value, problem, line);
     }
@@ -325,67 +258,50 @@ AgentMessage read_message(std::string_view line, const Problem& problem) {
 }
 
 std::string write_problem(const Problem& problem, std::uint64_t seed, const Session& session) {
-  Buffer out;
-  fmt::format_to(std::back_inserter(out),
-                 R"({{"problem":{{"protocol":"{}","version":{},"graph":{},"cluster":{},"seed":{},)",
-                 kExecProtocol, kExecProtocolVersion,
-                 json_text(problem.graph()[boost::graph_bundle].name),
-                 json_text(problem.cluster().name), seed);
-  append_budget(out, session);
-  append_devices(out, problem);
-  append_groups(out, problem);
-  append_edges(out, problem);
-  append_transfers(out, problem);
-  append(out, "}}");
-  return fmt::to_string(out);
+  Json json = {{"protocol", kExecProtocol},
+               {"version", kExecProtocolVersion},
+               {"graph", problem.graph()[boost::graph_bundle].name},
+               {"cluster", problem.cluster().name},
+               {"seed", seed}};
+  add_budget(json, session);
+  json.add("devices", devices_of(problem));
+  json.add("groups", groups_of(problem));
+  const std::span<const GroupEdge> edges = problem.group_edges();
+  json.add("edges", array_of(edges.size(), [&](std::size_t i) {
+             return Json::array({edges[i].producer, edges[i].consumer, edges[i].bytes});
+           }));
+  json.add("transfers", transfers_of(problem));
+  return Json{{"problem", json}}.text();
 }
 
 std::string write_evaluations(std::span<const Evaluation> evaluations, const Session& session) {
-  Buffer out;
-  append(out, R"({"step_time_us":)");
-  append_array(out, evaluations.size(), [&](std::size_t i) {
+  JsonColumns columns = {"step_time_us", "bytes_over", "objective_us", "status"};
+  for (const Evaluation& evaluation : evaluations) {
     // An evaluation beyond the budget has no time.
-    if (evaluations[i].status == EvaluationStatus::kBudgetSpent) {
-      append(out, "null");
-    } else {
-      append_number(out, evaluations[i].step_time_us);
-    }
-  });
-  append(out, R"(,"bytes_over":)");
-  append_array(out, evaluations.size(),
-               [&](std::size_t i) { append_number(out, evaluations[i].bytes_over); });
-  append(out, R"(,"objective_us":)");
-  append_array(out, evaluations.size(),
-               [&](std::size_t i) { append_number(out, evaluations[i].objective_us()); });
-  append(out, R"(,"status":)");
-  append_array(out, evaluations.size(), [&](std::size_t i) {
-    fmt::format_to(std::back_inserter(out), "\"{}\"", to_string(evaluations[i].status));
-  });
-  out.push_back(',');
-  append_budget(out, session);
-  out.push_back('}');
-  return fmt::to_string(out);
+    const bool has_time = evaluation.status != EvaluationStatus::kBudgetSpent;
+    columns["step_time_us"].push_back(has_time ? Json(evaluation.step_time_us) : Json());
+    columns["bytes_over"].push_back(evaluation.bytes_over);
+    columns["objective_us"].push_back(evaluation.objective_us());
+    columns["status"].push_back(to_string(evaluation.status));
+  }
+  Json json = columns.json();
+  add_budget(json, session);
+  return std::move(json).text();
 }
 
 std::string write_best(const Session& session) {
-  Buffer out;
-  append(out, R"({"best":)");
-  if (const auto& best = session.best_placement()) {
-    append(out, R"({"placement":)");
-    append_array(out, best->size(),
-                 [&](GroupId group) { append_number(out, std::int64_t{(*best)[group]}); });
+  Json best;
+  if (const auto& placement = session.best_placement()) {
     const Evaluation& evaluation = session.best_evaluation();
-    fmt::format_to(std::back_inserter(out),
-                   R"(,"step_time_us":{},"bytes_over":{},"objective_us":{},"status":"{}"}})",
-                   evaluation.step_time_us, evaluation.bytes_over, evaluation.objective_us(),
-                   to_string(evaluation.status));
-  } else {
-    append(out, "null");
+    best = {{"placement", placement->devices()},
+            {"step_time_us", evaluation.step_time_us},
+            {"bytes_over", evaluation.bytes_over},
+            {"objective_us", evaluation.objective_us()},
+            {"status", to_string(evaluation.status)}};
   }
-  out.push_back(',');
-  append_budget(out, session);
-  out.push_back('}');
-  return fmt::to_string(out);
+  Json json = {{"best", best}};
+  add_budget(json, session);
+  return std::move(json).text();
 }
 
 }  // namespace emplace::agents
