@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -74,28 +73,24 @@ IdVector<GroupId, Priority> read_priorities(const JsonCursor& json, const Proble
 }  // namespace
 
 std::string write_placement_json(const Problem& problem, const Placement& placement) {
-  const OpGraph& graph = problem.graph();
-  const Cluster& cluster = problem.cluster();
-  std::string text = fmt::format(
-      "{{\n  \"schema\": \"{}\",\n  \"version\": {},\n  \"graph\": {},\n  \"cluster\": {},\n"
-      "  \"devices\": {{",
-      kSchema, kVersion, json_text(graph[boost::graph_bundle].name), json_text(cluster.name));
-  for (OpId op = 0; op < problem.num_ops(); ++op) {
-    const DeviceId device = placement[problem.grouping().group_of(op)];
-    fmt::format_to(std::back_inserter(text), "{}\n    {}: {}", op == 0 ? "" : ",",
-                   json_text(problem.op(op).name), json_text(problem.device(device).name));
-  }
-  text += "\n  }";
-  if (placement.has_priorities()) {
-    text += ",\n  \"priorities\": {";
+  const auto by_op = [&](const auto& of_group) {
+    Json ops = Json::object();
     for (OpId op = 0; op < problem.num_ops(); ++op) {
-      fmt::format_to(std::back_inserter(text), "{}\n    {}: {}", op == 0 ? "" : ",",
-                     json_text(problem.op(op).name),
-                     placement.priorities()[problem.grouping().group_of(op)]);
+      ops.add(problem.op(op).name, of_group(problem.grouping().group_of(op)));
     }
-    text += "\n  }";
+    return ops;
+  };
+  Json json = {{"schema", kSchema},
+               {"version", kVersion},
+               {"graph", problem.graph()[boost::graph_bundle].name},
+               {"cluster", problem.cluster().name},
+               {"devices", by_op([&](GroupId group) -> const std::string& {
+                  return problem.device(placement[group]).name;
+                })}};
+  if (placement.has_priorities()) {
+    json.add("priorities", by_op([&](GroupId group) { return placement.priorities()[group]; }));
   }
-  return text + "\n}\n";
+  return json.indented(2) + "\n";
 }
 
 Placement read_placement_json(std::string_view text, const std::string& source,
