@@ -20,15 +20,6 @@ namespace {
 
 using Self = const PythonGraph&;
 
-template <typename Read>
-py::list of_ops(const OpGraph& graph, const Read& read) {
-  py::list list;
-  for (OpId op = 0; op < num_ops(graph); ++op) {
-    list.append(read(graph[index_of(op)]));
-  }
-  return list;
-}
-
 std::int64_t forward_flops(const OpGraph& graph) {
   std::int64_t flops = 0;
   for (OpId op = 0; op < num_ops(graph); ++op) {
@@ -60,7 +51,9 @@ PythonGraph read(const std::string& text, const std::string& format, const std::
 }  // namespace
 
 void bind_graph(py::module_& module) {
-  py::class_<PythonGraph>(module, "Graph", "The ops of one step, and what they hand on.")
+  py::class_<PythonGraph> graph(module, "Graph", "The ops of one step, and what they hand on.");
+  def_ops(graph, [](Self self) -> const OpGraph& { return *self.graph; });
+  graph
       .def_property_readonly("name",
                              [](Self self) { return (*self.graph)[boost::graph_bundle].name; })
       .def_property_readonly("source",
@@ -72,20 +65,6 @@ void bind_graph(py::module_& module) {
       .def_property_readonly("parameters", [](Self self) { return totals(*self.graph).parameters; })
       .def_property_readonly("persistent_bytes",
                              [](Self self) { return totals(*self.graph).persistent_bytes; })
-      .def_property_readonly(
-          "names",
-          [](Self self) { return of_ops(*self.graph, [](const Op& op) { return op.name; }); })
-      .def_property_readonly(
-          "kinds",
-          [](Self self) { return of_ops(*self.graph, [](const Op& op) { return op.kind; }); })
-      .def_property_readonly(
-          "scopes",
-          [](Self self) { return of_ops(*self.graph, [](const Op& op) { return op.scope; }); })
-      .def_property_readonly("phases",
-                             [](Self self) {
-                               return of_ops(*self.graph,
-                                             [](const Op& op) { return to_string(op.phase); });
-                             })
       .def_property_readonly(
           "uncounted", [](Self self) { return uncounted_kinds(*self.graph); },
           "How many ops of each kind have no FLOPs because emplace does not know the kind.")

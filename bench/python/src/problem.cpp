@@ -150,14 +150,6 @@ py::list list_of(const Range& range, const Read& read) {
   return list;
 }
 
-py::list op_texts(const Problem& problem, std::string Op::*member) {
-  py::list list;
-  for (OpId op = 0; op < problem.num_ops(); ++op) {
-    list.append(problem.op(op).*member);
-  }
-  return list;
-}
-
 DeviceId check_device(const Problem& problem, std::int64_t device) {
   if (device < 0 || device >= problem.num_devices()) {
     throw Error(ErrorCode::kUsage,
@@ -320,9 +312,10 @@ void bind_problem(py::module_& module) {
       });
 
   using Self = const PythonProblem&;
-  py::class_<PythonProblem, std::shared_ptr<PythonProblem>>(module, "Problem",
-                                                            "A graph on a cluster.")
-      .def_property_readonly("graph", [](Self self) { return self.names().graph; })
+  py::class_<PythonProblem, std::shared_ptr<PythonProblem>> problem(module, "Problem",
+                                                                    "A graph on a cluster.");
+  def_ops(problem, [](Self self) -> const OpGraph& { return self.problem().graph(); });
+  problem.def_property_readonly("graph", [](Self self) { return self.names().graph; })
       .def_property_readonly("cluster", [](Self self) { return self.names().cluster; })
       .def_property_readonly("num_ops", [](Self self) { return self.problem().num_ops(); })
       .def_property_readonly("num_groups", [](Self self) { return self.problem().num_groups(); })
@@ -370,19 +363,6 @@ void bind_problem(py::module_& module) {
                              [](const py::object& self) {
                                return view<GroupId>(problem_of(self).group_order(), self);
                              })
-      .def_property_readonly("names", [](Self self) { return op_texts(self.problem(), &Op::name); })
-      .def_property_readonly("kinds", [](Self self) { return op_texts(self.problem(), &Op::kind); })
-      .def_property_readonly("scopes",
-                             [](Self self) { return op_texts(self.problem(), &Op::scope); })
-      .def_property_readonly(
-          "phases",
-          [](Self self) {
-            py::list phases;
-            for (OpId op = 0; op < self.problem().num_ops(); ++op) {
-              phases.append(to_string(self.problem().graph()[index_of(op)].phase));
-            }
-            return phases;
-          })
       .def_property_readonly("groups",
                              [](Self self) {
                                const Problem& problem = self.problem();
