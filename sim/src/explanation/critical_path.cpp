@@ -1,4 +1,4 @@
-#include "critical_path.hpp"
+#include "parts.hpp"
 
 #include <emplace/graphs/check.hpp>
 

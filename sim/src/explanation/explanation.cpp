@@ -1,7 +1,4 @@
-#include "critical_path.hpp"
-#include "gains.hpp"
-#include "loads.hpp"
-#include "step_facts.hpp"
+#include "parts.hpp"
 
 #include <emplace/graphs/check.hpp>
 #include <emplace/sim/explanation.hpp>

@@ -1,4 +1,4 @@
-#include "gains.hpp"
+#include "parts.hpp"
 
 #include <emplace/graphs/check.hpp>
 

@@ -1,4 +1,4 @@
-#include "loads.hpp"
+#include "parts.hpp"
 
 #include <algorithm>
 #include <cstdint>
