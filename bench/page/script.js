@@ -149,14 +149,14 @@
 
   const narrow = () => window.innerWidth < 600;
 
-  function axis(colors, name, more = {}) {
+  function axis(colors, name, { label, ...more } = {}) {
     return {
       name,
       nameLocation: "middle",
       nameTextStyle: { color: colors.muted, fontSize: 12 },
       axisLine: { show: true, lineStyle: { color: colors.muted } },
       axisTick: { lineStyle: { color: colors.muted } },
-      axisLabel: { color: colors.muted, fontSize: 11, hideOverlap: true },
+      axisLabel: { color: colors.muted, fontSize: 11, hideOverlap: true, ...label },
       splitLine: { lineStyle: { color: colors.line } },
       ...more,
     };
@@ -349,14 +349,12 @@
   ];
 
   // An axis of ratios; logarithmic where they span more than that reads well otherwise.
-  const timesAxis = (colors, min, max, nameGap) => ({
+  const timesAxis = (min, max, nameGap) => ({
     ...(max > 4 * min ? { type: "log", logBase: 2 } : { type: "value" }),
     min,
     max,
     nameGap,
-    axisLabel: {
-      color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: min === 1, showMaxLabel: false, formatter: short,
-    },
+    label: { showMinLabel: min === 1, showMaxLabel: false, formatter: short },
   });
 
   const kMostTimesBest = 4; // what is slower cannot be told apart at this scale
@@ -380,7 +378,7 @@
       },
       legend: legend(rows.map((row) => row.agent)),
       dataZoom: [zoomable({ xAxisIndex: 0 })],
-      xAxis: axis(colors, "step time over that of the best agent", timesAxis(colors, 1, most, 24)),
+      xAxis: axis(colors, "step time over that of the best agent", timesAxis(1, most, 24)),
       yAxis: axis(colors, `share of ${set.what}`, { type: "value", min: 0, max: 1, nameGap: 36 }),
       series: rows.map((row) => {
         const points = [[1, 0]];
@@ -425,7 +423,7 @@
           `p = ${short(against.p)} (Wilcoxon), corrected ${short(against.corrected_p)} (Holm)`,
         ]);
       }),
-      xAxis: axis(colors, "step time over the other's", timesAxis(colors, least, most, 26)),
+      xAxis: axis(colors, "step time over the other's", timesAxis(least, most, 26)),
       yAxis: axis(colors, "", {
         type: "category",
         data: rows.map((row) => row.agent),
@@ -520,9 +518,9 @@
         dataZoom: [zoomable({ xAxisIndex: 0 })],
         xAxis: axis(colors, "evaluations", {
           type: "log", min: Math.min(...ends), max: Math.max(...ends, Math.min(...ends) + 1), nameGap: 24,
-          axisLabel: { color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: false, showMaxLabel: false },
+          label: { showMinLabel: false, showMaxLabel: false },
         }),
-        yAxis: axis(colors, "over the best", { ...timesAxis(colors, 1, Math.max(1.01, ...times), 36) }),
+        yAxis: axis(colors, "over the best", timesAxis(1, Math.max(1.01, ...times), 36)),
         series: shownOnes.flatMap((training) => [curve(training, 1, 1, 0.5), curve(training, 2, 2.2, 1)]),
       }));
       showLegend("learning-legend", () => policies.map((policy) => {
@@ -749,8 +747,8 @@
       ],
       xAxis: axis(colors, unit, {
         type: "log", min: xLeast, max: xMost, nameGap: 24,
-        axisLabel: {
-          color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: xLeast === 1, showMaxLabel: false,
+        label: {
+          showMinLabel: xLeast === 1, showMaxLabel: false,
           formatter: (value) => (value < 1 ? String(value) : value.toLocaleString("en")),
         },
       }),
@@ -759,10 +757,7 @@
         min: (least - room) / 1e3,
         max: (most + room) / 1e3,
         nameGap: 40,
-        axisLabel: {
-          color: colors.muted, fontSize: 11, hideOverlap: true, showMinLabel: false, showMaxLabel: false,
-          formatter: (value) => short(value),
-        },
+        label: { showMinLabel: false, showMaxLabel: false, formatter: short },
       }),
       series: [
         ...lasting.filter((curve) => curve.repetitions > 1).map((curve) => bandOf(curve)),
@@ -1143,9 +1138,7 @@
         type: "value",
         min: 0,
         max: end,
-        axisLabel: {
-          color: colors.muted, fontSize: 11, hideOverlap: true, showMaxLabel: false, formatter: (us) => (us === 0 ? "0" : time(us)),
-        },
+        label: { showMaxLabel: false, formatter: (us) => (us === 0 ? "0" : time(us)) },
         ...more,
       });
     const span = { minSpan: kLeastSpan, start: zoomed[0], end: zoomed[1] };
