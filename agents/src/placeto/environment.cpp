@@ -1,6 +1,7 @@
 #include "environment.hpp"
 
 #include "policy_gradient/group_limit.hpp"
+#include "search/starts.hpp"
 
 #include <emplace/agents/placement_json.hpp>
 
@@ -20,15 +21,6 @@ constexpr double kUsPerSecond = 1e6;
 // and its upper limit.
 constexpr double kMemoryPenalty = 2;
 constexpr double kTimeCap = 10;
-
-Placement random_placement(const Problem& problem, RandomStream& random) {
-  const std::span<const DeviceId> devices = problem.placeable_devices();
-  Placement placement(problem.num_groups());
-  for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    placement[group] = devices[random.below(devices.size())];
-  }
-  return placement;
-}
 
 // The total work: the time of all ops in sequence, each on the device that runs it fastest.
 double work_us(const Problem& problem) {
