@@ -51,9 +51,9 @@ PythonGraph read(const std::string& text, const std::string& format, const std::
 }  // namespace
 
 void bind_graph(py::module_& module) {
-  py::class_<PythonGraph> graph(module, "Graph", "The ops of one step, and what they hand on.");
-  def_ops(graph, [](Self self) -> const OpGraph& { return *self.graph; });
-  graph
+  py::class_<PythonGraph> bound(module, "Graph", "The ops of one step, and what they hand on.");
+  def_ops(bound, [](Self self) -> const OpGraph& { return *self.graph; });
+  bound
       .def_property_readonly("name",
                              [](Self self) { return (*self.graph)[boost::graph_bundle].name; })
       .def_property_readonly("source",

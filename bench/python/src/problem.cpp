@@ -312,10 +312,10 @@ void bind_problem(py::module_& module) {
       });
 
   using Self = const PythonProblem&;
-  py::class_<PythonProblem, std::shared_ptr<PythonProblem>> problem(module, "Problem",
-                                                                    "A graph on a cluster.");
-  def_ops(problem, [](Self self) -> const OpGraph& { return self.problem().graph(); });
-  problem.def_property_readonly("graph", [](Self self) { return self.names().graph; })
+  py::class_<PythonProblem, std::shared_ptr<PythonProblem>> bound(module, "Problem",
+                                                                  "A graph on a cluster.");
+  def_ops(bound, [](Self self) -> const OpGraph& { return self.problem().graph(); });
+  bound.def_property_readonly("graph", [](Self self) { return self.names().graph; })
       .def_property_readonly("cluster", [](Self self) { return self.names().cluster; })
       .def_property_readonly("num_ops", [](Self self) { return self.problem().num_ops(); })
       .def_property_readonly("num_groups", [](Self self) { return self.problem().num_groups(); })
