@@ -199,3 +199,24 @@ examples() {
   cmp report.txt run.txt
   refuses 3 "no-folder" report r -o no-folder/report.txt
 }
+
+@test "messages name commands and options that exist" {
+  python3 - "$EMPLACE" "$EMPLACE_SOURCE_DIR" <<'PYTHON'
+import functools, pathlib, re, subprocess, sys
+
+program, root = sys.argv[1], pathlib.Path(sys.argv[2])
+
+@functools.cache
+def options_of(command):
+    help = subprocess.run([program, *command.split(), "--help"], capture_output=True, text=True)
+    return set(re.findall("--[a-z-]+", help.stdout))
+
+calls = []
+for source in [*root.glob("bench/**/*.[ch]pp"), *root.glob("profiles/**/*.[ch]pp")]:
+    text = re.sub(r'"\s*\n\s*"', "", source.read_text())  # a text goes on in the next line
+    for call in re.finditer(r"emplace ((?:dev )?[a-z-]+)( [^\"`;,\\\n]*--[^\"`;,\\\n]*)", text):
+        calls.append((source, call[0], set(re.findall("--[a-z][a-z-]*", call[2])) - options_of(call[1])))
+assert len(calls) > 10, calls
+assert not any(unknown for _, _, unknown in calls), [call for call in calls if call[2]]
+PYTHON
+}

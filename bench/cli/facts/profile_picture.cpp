@@ -179,7 +179,7 @@ LogPlot residual_plot(const DeviceProfile& profile, const std::vector<Residual>&
 void check_profile_picture_path(std::string_view path) {
   if (!path.ends_with(kSvgEnding) && !path.ends_with(kHtml)) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("--picture: expected a name that ends in .svg or .html, found '{}'",
+                fmt::format("--output: expected a name that ends in .svg or .html, found '{}'",
                             excerpt(path)));
   }
 }

@@ -19,7 +19,7 @@ namespace {
 
 using bench::TextTable;
 using Align = TextTable::Align;
-// More would hide the rest; --report has them all.
+// More would hide the rest.
 constexpr std::size_t kMaxLeftOut = 10;
 
 std::optional<double> rank_correlation(std::span<const calibrate::ValidatedStep> steps) {

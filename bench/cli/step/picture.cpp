@@ -103,7 +103,7 @@ void check_picture_path(std::string_view path) {
   if (!path.ends_with(".svg")) {
     throw Error(
         ErrorCode::kUsage,
-        fmt::format("--picture: expected a name that ends in .svg, found '{}'", excerpt(path)));
+        fmt::format("--output: expected a name that ends in .svg, found '{}'", excerpt(path)));
   }
 }
 
@@ -111,7 +111,7 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
                          std::string_view grouping_name, const PlacedStep* step) {
   if (grouping.size() > kMaxPictureGroups) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("--picture: expected at most {} groups, found {}; give --groups N, or "
+                fmt::format("--output: expected at most {} groups, found {}; give --groups N, or "
                             "another --grouping",
                             kMaxPictureGroups, grouping.size()));
   }

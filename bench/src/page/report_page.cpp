@@ -231,8 +231,8 @@ void fill_in(std::string& page, std::string_view name, std::string_view value) {
 
 std::string left_out(std::string_view why, std::string_view cell) {
   return fmt::format(
-      "left out, because {}; emplace simulate --result DIR --cell {} draws it with --picture "
-      "step.svg, and writes it for ui.perfetto.dev with --trace step.pftrace",
+      "left out, because {}; emplace simulate --placement DIR:{} --trace step.svg draws it, and "
+      "--trace step.pftrace writes it for ui.perfetto.dev",
       why, cell);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The bottleneck of a step as JSON, for `emplace explain --json` and Python's explain().
+// The bottleneck of a step as JSON, for `emplace simulate --explain --json` and Python's explain().
 
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/problem.hpp>
