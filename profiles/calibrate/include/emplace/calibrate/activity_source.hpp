@@ -53,8 +53,8 @@ class ExternalId {
 /// and says why. One at a time in a process.
 std::unique_ptr<ActivitySource> open_cupti();
 
-/// Returns `source` so that its records of the machine - clocks, devices, PCIe and NVLinks - are also
-/// added to `machine`, which must outlive it.
+/// Returns `source` so that its records of the machine - clocks, devices, PCIe and NVLinks - are
+/// also added to `machine`, which must outlive it.
 std::unique_ptr<ActivitySource> keep_machine(std::unique_ptr<ActivitySource> source,
                                              ActivityLog& machine);
 
