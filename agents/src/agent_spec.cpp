@@ -1,7 +1,7 @@
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <fmt/format.h>
 

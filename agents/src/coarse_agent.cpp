@@ -1,6 +1,6 @@
 #include "coarse_agent.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/coarsening.hpp>
 
 #include <algorithm>

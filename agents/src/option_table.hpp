@@ -10,8 +10,8 @@
 //     network.flag("zero-init", &Network::zero_init, "starts with zeros", kForExperts);
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/params.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/params.hpp>
 
 #include <algorithm>
 #include <concepts>

@@ -1,6 +1,6 @@
 #include "partition_graph.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 
 #include <cstddef>
 #include <numeric>

@@ -1,7 +1,7 @@
 #include <emplace/agents/plugin_abi.hpp>
 #include <emplace/agents/plugin_loader.hpp>
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "coarse_agent.hpp"
 
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 

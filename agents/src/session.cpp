@@ -1,5 +1,5 @@
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/sim/coarsening.hpp>
 
 #include <tbb/blocked_range.h>

@@ -11,10 +11,10 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

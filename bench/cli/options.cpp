@@ -3,8 +3,8 @@
 #include "help_text.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
 #include <emplace/bench/cell.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>

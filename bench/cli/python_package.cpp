@@ -1,6 +1,6 @@
 #include "python_package.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #include "ranks.hpp"
 
+#include <emplace/base/error.hpp>
 #include <emplace/bench/rank_executor.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <dlfcn.h>
 #include <fmt/format.h>

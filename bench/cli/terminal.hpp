@@ -2,7 +2,7 @@
 
 // Standard streams: answers go to standard output, everything else to standard error.
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 
 #include <cstddef>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "random_problem.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 
 #include <benchmark/benchmark.h>
 

@@ -2,7 +2,7 @@
 // a multiple of the yardstick of the same size in the same run: other figures do not carry
 // over from one machine to another. Processor time counts, which other processes lengthen less.
 
-#include <emplace/graphs/quantiles.hpp>
+#include <emplace/base/quantiles.hpp>
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

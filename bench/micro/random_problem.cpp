@@ -1,7 +1,7 @@
 #include "random_problem.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/op_graph.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 // Random problems for measuring: graphs in which every op reads one to three of the `window` ops
 // before it, on a cluster of equal devices, with random costs and bytes.
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -10,10 +10,10 @@
 
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/agents/session.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/step_picture.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/sim/bounds.hpp>

@@ -4,8 +4,8 @@
 // Waiting sleeps, first for microseconds and later for up to a millisecond. Open MPI's own calls
 // would spin instead, and take the core from a rank that computes.
 
+#include <emplace/base/error.hpp>
 #include <emplace/bench/communicator.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <mpi.h>
 

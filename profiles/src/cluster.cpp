@@ -1,8 +1,8 @@
 #include "profile_reader.hpp"
 #include "topology_reader.hpp"
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>

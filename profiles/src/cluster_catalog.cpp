@@ -1,7 +1,7 @@
-#include <emplace/graphs/embedded.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/text_file.hpp>
+#include <emplace/base/embedded.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json_cursor.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <algorithm>

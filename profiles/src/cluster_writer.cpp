@@ -1,9 +1,9 @@
 #include "profile_reader.hpp"
 #include "profile_writer.hpp"
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>

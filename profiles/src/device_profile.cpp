@@ -1,8 +1,8 @@
 #include "measurement_reader.hpp"
 #include "profile_reader.hpp"
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/profiles/device_profile.hpp>
 
 #include <fmt/format.h>

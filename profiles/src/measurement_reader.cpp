@@ -1,6 +1,6 @@
 #include "measurement_reader.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 
@@ -19,14 +19,13 @@ constexpr double kMinUs = 1e-6;
 constexpr double kMaxUs = 1e12;
 constexpr double kMaxError = 1e9;
 constexpr std::int32_t kMaxCount = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kMaxQuantity = std::numeric_limits<std::int64_t>::max();
 
 OpMeasurement read_measurement(const JsonCursor& json) {
   json.expect_only({"kind", "shape", "type", "us", "spread", "runs", "library", "flops", "bytes"});
   OpMeasurement measurement;
   measurement.key.kind = json.at("kind").non_empty_text();
   for (const JsonCursor& dimension : json.at("shape").elements()) {
-    measurement.key.shape.push_back(dimension.integer(0, kMaxQuantity));
+    measurement.key.shape.push_back(dimension.integer(0));
   }
   if (const auto type = json.find("type")) {
     measurement.key.type = static_cast<DataType>(type->one_of(kDataTypes));
@@ -37,8 +36,8 @@ OpMeasurement read_measurement(const JsonCursor& json) {
   }
   measurement.runs = static_cast<std::int32_t>(json.at("runs").integer(1, kMaxCount));
   measurement.library = json.at("library").non_empty_text();
-  measurement.flops = json.at("flops").integer(0, kMaxQuantity);
-  measurement.bytes = json.at("bytes").integer(0, kMaxQuantity);
+  measurement.flops = json.at("flops").integer(0);
+  measurement.bytes = json.at("bytes").integer(0);
   return measurement;
 }
 
@@ -85,8 +84,8 @@ Calibration read_calibration(const JsonCursor& json) {
                           .software = json.at("software").text(),
                           .clocks = json.at("clocks").text(),
                           .date = json.at("date").non_empty_text(),
-                          .runs_throttled = json.at("runs_throttled").integer(0, kMaxQuantity),
-                          .runs_lost = json.at("runs_lost").integer(0, kMaxQuantity)};
+                          .runs_throttled = json.at("runs_throttled").integer(0),
+                          .runs_lost = json.at("runs_lost").integer(0)};
   for (const auto& [name, entry] : json.at("op_classes").members()) {
     calibration.classes[op_class_index(entry, name)] = read_class(entry);
   }

@@ -4,7 +4,7 @@
 
 #include "profile_reader.hpp"
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/profiles/device_profile.hpp>
 
 namespace emplace {

@@ -1,5 +1,5 @@
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/elementary.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/elementary.hpp>
 #include <emplace/profiles/measurement_table.hpp>
 
 #include <algorithm>

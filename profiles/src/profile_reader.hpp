@@ -2,7 +2,7 @@
 
 // The parts of a profile file that also stand inside cluster files.
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/profiles/device_profile.hpp>
 
 #include <cstddef>

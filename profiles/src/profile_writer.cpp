@@ -1,6 +1,6 @@
 #include "profile_writer.hpp"
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 
 #include <cmath>
 #include <limits>

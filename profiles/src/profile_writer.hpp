@@ -2,7 +2,7 @@
 
 // The parts of a profile file that also stand inside cluster files, as they are written.
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/profiles/device_profile.hpp>
 
 namespace emplace {

@@ -9,8 +9,8 @@
 // then the one whose links stand first in the file, compared from the start of the route. Dijkstra
 // from each goal: O(arcs log arcs).
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/profiles/topology.hpp>
 
 #include <compare>

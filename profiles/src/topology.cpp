@@ -1,5 +1,5 @@
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/profiles/topology.hpp>
 
 #include <algorithm>

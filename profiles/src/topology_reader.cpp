@@ -3,8 +3,8 @@
 #include "profile_reader.hpp"
 #include "route_search.hpp"
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/id_vector.hpp>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 // Reads the links and routes of a cluster file (docs/concepts/clusters.md has the rules).
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <vector>

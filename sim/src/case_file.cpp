@@ -1,6 +1,6 @@
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/sim/case_file.hpp>
 

@@ -1,6 +1,6 @@
 #include "trace_layout.hpp"
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/memory_curve.hpp>

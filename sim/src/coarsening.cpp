@@ -1,4 +1,4 @@
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/graphs/contractible_dag.hpp>
 #include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/problem.hpp>

@@ -1,4 +1,4 @@
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/sim/list_schedule.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 // Log-normal random factors of mean 1, the same bits on every machine.
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <span>
 

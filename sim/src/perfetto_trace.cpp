@@ -1,4 +1,4 @@
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/sim/perfetto_trace.hpp>
 
 namespace emplace {

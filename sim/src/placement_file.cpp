@@ -1,7 +1,7 @@
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/problem.hpp>

@@ -1,7 +1,7 @@
 // The parts of a problem that say what moves between devices, and how fast.
 
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <fmt/format.h>

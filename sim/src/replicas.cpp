@@ -1,9 +1,9 @@
 #include "log_normal.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/quantiles.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/op_kind.hpp>
-#include <emplace/graphs/quantiles.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/profiles/op_key.hpp>
 #include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>

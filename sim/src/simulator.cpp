@@ -2,7 +2,7 @@
 #include "physical/physical_engine.hpp"
 #include "placeto/placeto_engine.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <algorithm>

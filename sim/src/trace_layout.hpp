@@ -3,7 +3,7 @@
 // What traces of all formats show of a step: which row each op and transfer has, and where arrows
 // go. Rows of one device must not overlap, so each kind has as many as it needs at once.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
 

@@ -1,7 +1,7 @@
 #include "support/errors.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include "support/test_names.hpp"
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/sim/coarsening.hpp>
 
 #include <gmock/gmock.h>

@@ -7,7 +7,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/simulator.hpp>
 

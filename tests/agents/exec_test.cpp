@@ -8,7 +8,7 @@
 #include "support/temporary_folder.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/graphs/text_file.hpp>
+#include <emplace/base/text_file.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

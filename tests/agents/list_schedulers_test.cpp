@@ -7,7 +7,7 @@
 #include "agents/task_graphs.hpp"
 #include "support/test_names.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

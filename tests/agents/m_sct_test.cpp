@@ -7,7 +7,7 @@
 #include "clp/favourite_children.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

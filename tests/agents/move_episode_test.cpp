@@ -4,8 +4,8 @@
 #include "agents/src/search/starts.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include "agents/src/nn/matrix.hpp"
 #include "agents/src/nn/segment_sum.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "agents/src/nn/number_list.hpp"
 #include "support/errors.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

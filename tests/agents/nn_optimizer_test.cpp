@@ -1,6 +1,6 @@
 #include "agents/src/nn/optimizer.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <gtest/gtest.h>
 

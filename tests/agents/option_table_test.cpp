@@ -1,6 +1,6 @@
 #include "agents/src/option_table.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

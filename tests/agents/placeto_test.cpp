@@ -1,6 +1,6 @@
 #include "agents/trainings.hpp"
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include "support/test_names.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>

@@ -7,8 +7,8 @@
 #include "agents/src/policy_gradient/schedule.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

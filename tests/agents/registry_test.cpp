@@ -2,7 +2,7 @@
 #include "support/problems.hpp"
 
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "support/problems.hpp"
 #include "support/test_names.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #include "support/problems.hpp"
 
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>

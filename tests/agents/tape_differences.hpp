@@ -5,7 +5,7 @@
 
 #include "agents/src/nn/tape.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "support/errors.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <gtest/gtest.h>
 

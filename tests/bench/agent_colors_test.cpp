@@ -1,5 +1,5 @@
+#include <emplace/base/svg.hpp>
 #include <emplace/bench/agent_colors.hpp>
-#include <emplace/graphs/svg.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #include "support/errors.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>

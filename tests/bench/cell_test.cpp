@@ -1,5 +1,5 @@
+#include <emplace/base/random.hpp>
 #include <emplace/bench/cell.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

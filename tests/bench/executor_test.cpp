@@ -2,11 +2,11 @@
 #include "bench/src/run/suite_cell.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/rank_executor.hpp>
 #include <emplace/bench/result_store.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/replicas.hpp>
 

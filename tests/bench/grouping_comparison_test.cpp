@@ -1,9 +1,9 @@
 #include "support/problems.hpp"
 
+#include <emplace/base/error.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/grouping_comparison.hpp>
 #include <emplace/bench/problem_set.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/sim/simulator.hpp>
 

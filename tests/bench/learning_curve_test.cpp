@@ -1,7 +1,7 @@
 #include "support/errors.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/bench/learning_curve.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
+#include <emplace/base/check.hpp>
 #include <emplace/bench/log_plot.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
+#include <emplace/base/quantiles.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/bench/median_interval.hpp>
-#include <emplace/graphs/quantiles.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 #include "support/errors.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/merge_stores.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_run.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
+#include <emplace/base/check.hpp>
 #include <emplace/bench/paired_comparison.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <gtest/gtest.h>
 

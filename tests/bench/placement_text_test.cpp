@@ -2,7 +2,7 @@
 
 #include "support/errors.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

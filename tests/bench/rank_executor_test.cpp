@@ -2,10 +2,10 @@
 #include "support/temporary_folder.hpp"
 #include "support/thread_ranks.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/rank_executor.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_run.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
+#include <emplace/base/error.hpp>
 #include <emplace/bench/report_picture.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

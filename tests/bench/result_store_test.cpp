@@ -1,7 +1,7 @@
 #include "support/errors.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/result_store.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 #include "bench/small_suite.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/suite_run.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "support/errors.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/training.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

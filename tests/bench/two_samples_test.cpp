@@ -1,6 +1,6 @@
+#include <emplace/base/check.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/bench/two_samples.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Copies are drawn from machines that the test knows: so much per copy, so much per byte, and links
 // that they share or do not.
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/calibrate/copy_fit.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Convolutions and matrix products of oneDNN against plain loops, which the tests of ops check
 // against numbers worked out by hand where emplace is built without oneDNN.
 
+#include <emplace/base/random.hpp>
 #include <emplace/calibrate/compute_device.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

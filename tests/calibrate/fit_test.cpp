@@ -1,8 +1,8 @@
 // Samples are drawn from rooflines that the test knows, so that each fit has a right answer. The
 // device does 1e8 FLOP/us and 1e6 bytes/us.
 
+#include <emplace/base/random.hpp>
 #include <emplace/calibrate/fit.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

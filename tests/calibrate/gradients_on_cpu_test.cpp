@@ -4,10 +4,10 @@
 
 #include "graph_on_device.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/calibrate/cpu_device.hpp>
 #include <emplace/graphs/gradients.hpp>
 #include <emplace/graphs/model_builder.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <gtest/gtest.h>

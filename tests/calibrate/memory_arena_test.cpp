@@ -1,6 +1,6 @@
 #include "profiles/calibrate/src/steps/memory_arena.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gtest/gtest.h>
 

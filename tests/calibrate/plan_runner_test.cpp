@@ -2,9 +2,9 @@
 
 #include "profiles/calibrate/src/steps/execution_plan.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/op_kind.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <calibrate/hashing_device.hpp>

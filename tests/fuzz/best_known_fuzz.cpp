@@ -2,8 +2,8 @@
 
 #include "fuzz_target.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/bench/best_known.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <string_view>
 

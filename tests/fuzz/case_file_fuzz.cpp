@@ -2,7 +2,7 @@
 
 #include "fuzz_target.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/chrome_trace.hpp>

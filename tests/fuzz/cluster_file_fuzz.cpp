@@ -2,7 +2,7 @@
 
 #include "fuzz_target.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/profiles/cluster.hpp>

@@ -3,7 +3,7 @@
 
 #include "fuzz_target.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <cstdio>
 #include <filesystem>

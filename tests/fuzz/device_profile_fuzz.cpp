@@ -2,7 +2,7 @@
 
 #include "fuzz_target.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/profiles/device_profile.hpp>
 
 #include <string>

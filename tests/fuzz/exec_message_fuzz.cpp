@@ -3,9 +3,9 @@
 #include "exec/messages.hpp"
 #include "fuzz_target.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/problem_set.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <string_view>
 #include <variant>

@@ -2,7 +2,7 @@
 
 #include "fuzz_target.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "fuzz_target.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
 

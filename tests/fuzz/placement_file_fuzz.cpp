@@ -2,8 +2,8 @@
 
 #include "fuzz_target.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/placement_file.hpp>

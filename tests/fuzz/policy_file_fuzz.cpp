@@ -2,9 +2,9 @@
 
 #include "fuzz_target.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/problem_set.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <string_view>
 

@@ -3,12 +3,12 @@
 
 #include "fuzz_target.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/report_page.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/run_comparison.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <support/temporary_folder.hpp>
 

@@ -1,4 +1,4 @@
-#include "graphs/src/acyclic_parts.hpp"
+#include "graphs/src/grouping/acyclic_parts.hpp"
 
 #include "support/properties.hpp"
 

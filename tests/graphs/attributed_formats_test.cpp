@@ -4,8 +4,8 @@
 #include "support/test_names.hpp"
 #include "tests/support/source_path.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <boost/graph/graphml.hpp>
 #include <boost/graph/graphviz.hpp>

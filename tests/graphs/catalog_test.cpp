@@ -1,10 +1,10 @@
 #include "support/errors.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/model_builder.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

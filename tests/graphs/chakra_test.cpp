@@ -90,7 +90,8 @@ TEST(Chakra, RefusesWhatIsNoTrace) {
   };
   const Mistakes mistakes = {
       {R"({"workload_graph": []})", "expected at least one node"},
-      {node(R"("num_ops": -1)"), "/workload_graph/0/num_ops: expected a whole number from 0"},
+      {node(R"("num_ops": -1)"),
+       "/workload_graph/0/num_ops: expected a whole number of at least 0"},
       {node(R"("runtime": 1e300)"), "/workload_graph/0/runtime: expected a whole number"},
       {R"({"workload_graph": [{"Id": 1, "NodeType": 9}]})", "/NodeType: expected a whole number"},
       {R"({"workload_graph": [{"Id": 1, "NodeType": 4}, {"Id": 1, "NodeType": 4}]})",

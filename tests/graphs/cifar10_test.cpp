@@ -1,9 +1,9 @@
-#include "graphs/src/models/enas.hpp"
+#include "graphs/src/zoo/enas.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/graph_json.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>

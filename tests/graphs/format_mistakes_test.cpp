@@ -282,7 +282,7 @@ std::vector<Mistake> mistakes() {
        wfcommons(two_tasks, R"({"id": "f", "sizeInBytes": 1}, {"id": "f", "sizeInBytes": 1})"),
        "/workflow/specification/files/1/id: the file appears twice"},
       {"wfcommons", "NegativeSize", wfcommons(two_tasks, R"({"id": "f", "sizeInBytes": -1})"),
-       "/workflow/specification/files/0/sizeInBytes: expected a whole number from 0"},
+       "/workflow/specification/files/0/sizeInBytes: expected a whole number of at least 0"},
       {"wfcommons", "UnknownTaskRan",
        wfcommons(two_tasks, "", R"({"id": "c", "runtimeInSeconds": 1})"),
        "/workflow/execution/tasks/0/id: no task has the id 'c'"},

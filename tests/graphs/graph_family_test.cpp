@@ -1,4 +1,4 @@
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/graphs/graph_family.hpp>
 #include <emplace/graphs/model_builder.hpp>
 

@@ -4,9 +4,9 @@
 #include "support/graphs.hpp"
 #include "tests/support/source_path.hpp"
 
+#include <emplace/base/json_cursor.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/graph_json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

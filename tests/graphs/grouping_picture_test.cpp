@@ -1,10 +1,10 @@
 #include "support/groupings.hpp"
 #include "support/well_formed.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/random.hpp>
+#include <emplace/base/svg.hpp>
 #include <emplace/graphs/grouping_picture.hpp>
-#include <emplace/graphs/random.hpp>
-#include <emplace/graphs/svg.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

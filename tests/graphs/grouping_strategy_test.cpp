@@ -3,8 +3,8 @@
 #include "support/properties.hpp"
 #include "support/test_names.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

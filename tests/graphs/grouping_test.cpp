@@ -3,8 +3,8 @@
 #include "support/errors.hpp"
 #include "support/groupings.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

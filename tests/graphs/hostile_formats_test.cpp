@@ -4,9 +4,9 @@
 #include "support/errors.hpp"
 #include "tests/support/source_path.hpp"
 
+#include <emplace/base/random.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/random.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

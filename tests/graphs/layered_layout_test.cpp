@@ -1,6 +1,6 @@
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/layered_layout.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
+#include <emplace/base/error.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping.hpp>
 
 #include <boost/range/iterator_range.hpp>

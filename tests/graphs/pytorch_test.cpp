@@ -1,8 +1,8 @@
 #include "support/errors.hpp"
 #include "support/graphs.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -386,7 +386,7 @@ TEST(PyTorch, RefusesWhatIsNoTrace) {
       {nodes(""), "no node is an operator"},
       {nodes(node(2, 1, tensor) + "," + node(2, 1, tensor)), "/nodes: the id 2 appears twice"},
       {nodes(node(2, 5, tensor)), "node 2: expected a parent that began before it, found 5"},
-      {nodes(node(-1, 1, tensor)), "/nodes/0/id: expected a whole number from 0"},
+      {nodes(node(-1, 1, tensor)), "/nodes/0/id: expected a whole number of at least 0"},
       {nodes(node(2, 1, R"([7, 8, 0, -1, 4, "cpu"])")), "/nodes/0/inputs/0/3: expected"},
       {nodes(node(2, 1, R"([7, 8, 0, 9223372036854775807, 4, "cpu"])")),
        "/nodes/0/inputs/0: the size of the tensor does not fit 64 bits"},

@@ -5,8 +5,8 @@
 #include "support/errors.hpp"
 #include "support/source_path.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

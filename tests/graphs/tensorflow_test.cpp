@@ -1,8 +1,8 @@
 #include "support/graphs.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

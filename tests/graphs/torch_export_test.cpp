@@ -1,6 +1,6 @@
 
+#include <emplace/base/id_vector.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/id_vector.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

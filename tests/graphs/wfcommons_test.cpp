@@ -1,8 +1,8 @@
 #include "support/graphs.hpp"
 #include "tests/support/source_path.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <boost/range/iterator_range.hpp>
 #include <gmock/gmock.h>

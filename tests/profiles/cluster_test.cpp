@@ -1,7 +1,7 @@
 #include "profiles/profile_texts.hpp"
 #include "tests/support/source_path.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <gmock/gmock.h>

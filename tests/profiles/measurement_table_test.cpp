@@ -3,7 +3,7 @@
 
 #include "support/properties.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/profiles/measurement_table.hpp>
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "profiles/profile_texts.hpp"
 #include "support/properties.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/profiles/device_profile.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "profiles/src/route_search.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "profiles/profile_texts.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <gmock/gmock.h>

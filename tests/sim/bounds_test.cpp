@@ -3,8 +3,8 @@
 #include "support/machines.hpp"
 #include "support/small_problems.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/simulator.hpp>

@@ -1,4 +1,4 @@
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/busy_times.hpp>
 
 #include <gtest/gtest.h>

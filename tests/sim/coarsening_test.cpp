@@ -3,8 +3,8 @@
 #include "support/properties.hpp"
 #include "support/test_names.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/coarsening.hpp>

@@ -2,8 +2,8 @@
 
 #include "sim/src/physical/delay_lines.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "support/machines.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/simulator.hpp>
 

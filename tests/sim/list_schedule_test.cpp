@@ -1,6 +1,6 @@
 #include "support/problems.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/sim/list_schedule.hpp>
 
 #include <gmock/gmock.h>

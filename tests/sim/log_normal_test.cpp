@@ -1,7 +1,7 @@
 #include "sim/src/log_normal.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/op_graph.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gtest/gtest.h>
 

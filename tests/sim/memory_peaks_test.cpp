@@ -1,6 +1,6 @@
 #include "sim/src/placeto/memory_peaks.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include "support/machines.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include "support/problems.hpp"
 #include "support/properties.hpp"
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/perfetto_trace.hpp>
 #include <emplace/sim/simulator.hpp>

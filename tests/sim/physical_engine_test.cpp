@@ -3,7 +3,7 @@
 
 #include "support/machines.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gtest/gtest.h>

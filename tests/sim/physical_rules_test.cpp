@@ -5,7 +5,7 @@
 #include "sim/reused_memory.hpp"
 #include "support/machines.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/memory_curve.hpp>
 #include <emplace/sim/simulator.hpp>
 

@@ -5,9 +5,9 @@
 #include "support/problems.hpp"
 #include "support/walks.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/sim/list_schedule.hpp>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "support/problems.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -2,8 +2,8 @@
 
 #include "support/problems.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/problem.hpp>

@@ -3,7 +3,7 @@
 
 #include "support/problems.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/profiles/measurement_table.hpp>
 #include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>

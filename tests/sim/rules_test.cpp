@@ -3,7 +3,7 @@
 // nothing clever. The graphs are full of what makes ties: equal costs, costs of nothing, outputs
 // without bytes, odd names.
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
 

@@ -3,8 +3,8 @@
 #include "support/groupings.hpp"
 #include "support/problems.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/simulator.hpp>

@@ -2,9 +2,9 @@
 #include "support/problems.hpp"
 #include "support/walks.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 
 #include "support/small_problems.hpp"
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <algorithm>

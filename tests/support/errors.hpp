@@ -2,7 +2,7 @@
 
 // A user's mistake in a test: text that is wrong in one place, and the error that it gives.
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <gtest/gtest.h>
 

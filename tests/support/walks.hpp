@@ -4,7 +4,7 @@
 // the last run against one that does not. A `Comparison` runs a placement with both and returns how
 // long the step takes.
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

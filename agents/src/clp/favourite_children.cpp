@@ -2,8 +2,8 @@
 
 #include "heuristic/ranks.hpp"
 
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/infinity.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/infinity.hpp>
 
 #include <ClpEventHandler.hpp>
 #include <ClpSimplex.hpp>

@@ -10,7 +10,7 @@
 // COIN-OR Clp; an edge whose x_e is below a threshold is taken to be free. Edges of pure order
 // take no time, so they are always paid. The linear program has O(groups + edges) rows and columns.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <functional>

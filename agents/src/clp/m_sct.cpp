@@ -1,7 +1,7 @@
 #include "clp/favourite_children.hpp"
 #include "heuristic/list_scheduling.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -9,7 +9,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/exec_protocol.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "exec/child_process.hpp"
 
 #include <emplace/agents/exec_protocol.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

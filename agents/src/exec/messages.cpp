@@ -1,8 +1,8 @@
 #include "exec/messages.hpp"
 
 #include <emplace/agents/exec_protocol.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

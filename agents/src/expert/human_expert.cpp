@@ -1,5 +1,5 @@
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 
 #include <boost/range/iterator_range.hpp>
 

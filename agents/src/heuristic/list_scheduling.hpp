@@ -8,7 +8,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/list_schedule.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>

@@ -8,7 +8,7 @@
 // and the fastest of those that fit is taken. That costs some hundred simulations at most.
 
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

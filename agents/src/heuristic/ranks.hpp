@@ -5,7 +5,7 @@
 // the mean transfer time between two of them, or none. All functions are O(groups * devices +
 // edges), but for the order, which is O(edges + groups * log(groups)).
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>

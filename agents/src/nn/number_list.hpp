@@ -3,7 +3,7 @@
 // Lists of numbers as JSON that reads back as the same bits: in the fewest digits that identify a
 // number among those of its type, and -0 as "-0.0", since "-0" would be the integer 0.
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <cstddef>
 #include <span>

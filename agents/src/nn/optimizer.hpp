@@ -3,7 +3,7 @@
 // Gradient descent by Adam (Kingma, Ba 2015), with the constants of TensorFlow 1, in which the
 // papers' agents were written.
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <cstddef>
 #include <span>

@@ -2,7 +2,7 @@
 
 #include "number_list.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 // copy or a sum of gradients is one loop. Weights are initialized Glorot-uniform (Glorot, Bengio
 // 2010) and biases with 0, as in Placeto.
 
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/json_cursor.hpp>
+#include <emplace/base/random.hpp>
 
 #include <cstddef>
 #include <span>

@@ -2,8 +2,8 @@
 
 #include "elementwise.hpp"
 
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/elementary.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/elementary.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 #include "elementwise.hpp"
 #include "tape.hpp"
 
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/elementary.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/elementary.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -3,7 +3,7 @@
 #include "elementwise.hpp"
 #include "tape.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <algorithm>
 #include <array>

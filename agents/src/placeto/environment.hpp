@@ -9,7 +9,7 @@
 #include "policy_gradient/baseline.hpp"
 
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include "nn/segment_sum.hpp"
 #include "placeto/neighbourhoods.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "move_episode.hpp"
 
-#include <emplace/graphs/elementary.hpp>
+#include <emplace/base/elementary.hpp>
 
 #include <algorithm>
 #include <array>

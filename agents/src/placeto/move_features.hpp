@@ -21,8 +21,8 @@
 #include "placeto/observed_step.hpp"
 #include "search/random_moves.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,6 @@
 #include "neighbourhoods.hpp"
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 
 namespace emplace::agents::placeto {
 

@@ -27,7 +27,7 @@
 #include "placeto/features.hpp"
 #include "placeto/options.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <array>
 #include <cstdint>

@@ -13,7 +13,7 @@
 // Complexity of observe(): O(groups log groups + edges). One thread.
 
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -8,7 +8,7 @@
 #include "placeto/value_policy.hpp"
 #include "policy_gradient/learning_options.hpp"
 
-#include <emplace/graphs/params.hpp>
+#include <emplace/base/params.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "placeto/network.hpp"
 #include "placeto/options.hpp"
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 
 #include <cstddef>
 #include <cstdint>

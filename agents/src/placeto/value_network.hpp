@@ -21,8 +21,8 @@
 #include "placeto/neighbourhoods.hpp"
 #include "placeto/observed_step.hpp"
 
-#include <emplace/graphs/ids.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/ids.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstddef>

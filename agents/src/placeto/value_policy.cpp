@@ -2,9 +2,9 @@
 
 #include "search/starts.hpp"
 
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/embedded.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/embedded.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <fmt/format.h>
 

@@ -18,7 +18,7 @@
 #include "policy_gradient/policy_agent.hpp"
 #include "policy_gradient/schedule.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <tbb/enumerable_thread_specific.h>
 

@@ -4,7 +4,7 @@
 // depend on the action is subtracted from its return, which keeps the gradient's expectation and
 // lowers its variance. What remains is the advantage.
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <cstddef>
 #include <deque>

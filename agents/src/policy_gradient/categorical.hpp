@@ -2,7 +2,7 @@
 
 // Actions from a categorical distribution, the output of a policy's softmax.
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <cstddef>
 #include <span>

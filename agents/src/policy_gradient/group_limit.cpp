@@ -1,6 +1,6 @@
 #include "group_limit.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 // How many groups an agent takes whose memory grows fast with them: as their square, or by
 // megabytes for each. What would not fit is refused before any of it is taken.
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 
 #include <string_view>
 

@@ -1,7 +1,7 @@
 #include "policy_agent.hpp"
 
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 #include "option_table.hpp"
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/json_cursor.hpp>
+#include <emplace/base/random.hpp>
 
 #include <cstddef>
 #include <cstdint>

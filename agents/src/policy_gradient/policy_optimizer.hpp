@@ -14,7 +14,7 @@
 #include "policy_gradient/schedule.hpp"
 
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <cstdint>
 #include <span>

@@ -4,7 +4,7 @@
 // budget that is spent.
 
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <cstdint>
 #include <span>

@@ -3,7 +3,7 @@
 #include "nn/tape.hpp"
 #include "policy_gradient/categorical.hpp"
 
-#include <emplace/graphs/elementary.hpp>
+#include <emplace/base/elementary.hpp>
 
 #include <algorithm>
 

@@ -12,7 +12,7 @@
 //   over samples of A [d_m = d] / q_m(d), the derivative with respect to u_m(d) is
 //   p_m(d) (S_d - sum of p_m S) + c (q_m(d) - p_m(d)), so samples are read only once.
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "items.hpp"
 
-#include <emplace/graphs/elementary.hpp>
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/elementary.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // The input sequence of the recurrent agents: the groups of a problem in topological order, each
 // with the kinds of its ops, the shapes of the tensors that leave it, and its neighbours.
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <array>

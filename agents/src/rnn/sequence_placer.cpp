@@ -2,7 +2,7 @@
 
 #include "policy_gradient/categorical.hpp"
 
-#include <emplace/graphs/elementary.hpp>
+#include <emplace/base/elementary.hpp>
 
 #include <algorithm>
 #include <array>

@@ -19,7 +19,7 @@
 #include "nn/tape.hpp"
 #include "rnn/options.hpp"
 
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 
 #include <cstdint>
 #include <span>

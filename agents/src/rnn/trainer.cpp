@@ -4,7 +4,7 @@
 #include "policy_gradient/group_limit.hpp"
 #include "policy_gradient/parallel.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 

@@ -19,7 +19,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <cstdint>
 #include <deque>

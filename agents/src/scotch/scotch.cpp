@@ -1,7 +1,7 @@
 #include "partition_graph.hpp"
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <locale.h>  // newlocale(), which <clocale> has not
 #include <scotch.h>  // names FILE, which fmt has declared

@@ -2,7 +2,7 @@
 
 #include "memory_penalty.hpp"
 
-#include <emplace/graphs/elementary.hpp>
+#include <emplace/base/elementary.hpp>
 
 #include <algorithm>
 #include <optional>

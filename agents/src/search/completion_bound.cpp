@@ -1,6 +1,6 @@
 #include "completion_bound.hpp"
 
-#include <emplace/graphs/infinity.hpp>
+#include <emplace/base/infinity.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -12,7 +12,7 @@
 // Heads and tails start from those of the empty placement (emplace/sim/bounds.hpp). Complexity:
 // O(edges * devices + ops log ops) for a bound.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/problem.hpp>
 

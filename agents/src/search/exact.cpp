@@ -2,7 +2,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/infinity.hpp>
+#include <emplace/base/infinity.hpp>
 
 #include <algorithm>
 #include <array>

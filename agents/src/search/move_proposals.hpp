@@ -15,8 +15,8 @@
 #include "random_moves.hpp"
 
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -3,7 +3,7 @@
 #include "annealing.hpp"
 
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/sim/coarsening.hpp>
 
 #include <cmath>

@@ -9,8 +9,8 @@
 //
 // Complexity of a move: O(moved groups). One thread.
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -3,7 +3,7 @@
 // Placements from which searches start: those of agents that evaluate nothing.
 
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

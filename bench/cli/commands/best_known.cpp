@@ -7,12 +7,12 @@
 #include "terminal.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/threads.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 

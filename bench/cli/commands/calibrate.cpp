@@ -7,15 +7,15 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/params.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/calibrate/machine_facts.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/params.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <CLI/Validators.hpp>

@@ -3,9 +3,9 @@
 #include "options.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/run_comparison.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 

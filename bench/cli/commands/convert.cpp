@@ -5,13 +5,13 @@
 #include "step/placed_step.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/graphs/uncounted_work.hpp>
 #include <emplace/sim/placement_file.hpp>
 #include <emplace/sim/placement_format.hpp>

@@ -5,8 +5,8 @@
 #include "reference/pages.hpp"
 #include "terminal.hpp"
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/text_file.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/text_file.hpp>
 
 #include <fmt/format.h>
 

@@ -5,10 +5,10 @@
 #include "terminal.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/manifest.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <CLI/Version.hpp>

@@ -2,15 +2,15 @@
 
 #include "terminal.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/quantiles.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/bench/manifest.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_costs.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/bench/unit_text.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/quantiles.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>

@@ -4,12 +4,12 @@
 #include "options.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/calibrate/sample_fit.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/chrono.h>

@@ -1,8 +1,8 @@
 #include "kept_trainings.hpp"
 
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/suite_policies.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <filesystem>
 #include <set>

@@ -6,8 +6,8 @@
 #include "options.hpp"
 #include "terminal.hpp"
 
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
 
 #include <fmt/format.h>
 

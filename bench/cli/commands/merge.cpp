@@ -3,12 +3,12 @@
 #include "options.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/merge_stores.hpp>
 #include <emplace/bench/suite.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 

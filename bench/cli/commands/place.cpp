@@ -5,10 +5,10 @@
 #include "step/placed_step.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/threads.hpp>
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <CLI/Validators.hpp>

@@ -6,15 +6,15 @@
 #include "step/stored_cell.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/report_page.hpp>
 #include <emplace/bench/report_picture.hpp>
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/suite_index.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>

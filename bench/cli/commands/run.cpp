@@ -8,12 +8,12 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/shard.hpp>
 #include <emplace/bench/suite_run.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>

@@ -16,17 +16,17 @@
 #include "step/placed_step.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/grouping_comparison.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>

@@ -10,11 +10,11 @@
 #include "step/replicas_report.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/explanation_json.hpp>
 #include <emplace/bench/threads.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/perfetto_trace.hpp>

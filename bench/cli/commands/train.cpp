@@ -5,14 +5,14 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/file_lock.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>

@@ -7,14 +7,14 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/published_steps.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/validation.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <CLI/Validators.hpp>

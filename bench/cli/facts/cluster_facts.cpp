@@ -2,9 +2,9 @@
 
 #include "terminal.hpp"
 
+#include <emplace/base/id_vector.hpp>
 #include <emplace/bench/grouping_comparison.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/bounds.hpp>
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 // What a graph costs on the devices of a cluster.
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <array>

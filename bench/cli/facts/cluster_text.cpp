@@ -1,6 +1,6 @@
 #include "cluster_text.hpp"
 
-#include <emplace/graphs/counted.hpp>
+#include <emplace/base/counted.hpp>
 
 #include <fmt/format.h>
 

@@ -2,13 +2,13 @@
 
 #include "help_text.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json_cursor.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/suite.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

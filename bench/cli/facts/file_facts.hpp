@@ -2,7 +2,7 @@
 
 // What `emplace show` says of a file that is no graph.
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 
 #include <string>
 

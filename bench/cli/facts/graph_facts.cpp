@@ -2,13 +2,13 @@
 
 #include "terminal.hpp"
 
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>

@@ -2,8 +2,8 @@
 
 // The facts of a graph that `show` and `list graphs --details` tell.
 
+#include <emplace/base/json.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
 #include <cstdint>

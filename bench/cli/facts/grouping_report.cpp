@@ -2,9 +2,9 @@
 
 #include "terminal.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 
 // The numbers of all groupings, as `show --compare-groupings` tells them.
 
+#include <emplace/base/json.hpp>
 #include <emplace/bench/grouping_comparison.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <string>
 

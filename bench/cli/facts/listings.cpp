@@ -3,14 +3,14 @@
 #include "cluster_text.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/imported_op_kinds.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/placement_format.hpp>

@@ -3,9 +3,9 @@
 // What `emplace list` tells: the names of a kind of thing, and the facts of each.
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/params.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/params.hpp>
 
 #include <span>
 #include <string>

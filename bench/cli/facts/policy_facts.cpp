@@ -3,10 +3,10 @@
 #include "terminal.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/base/counted.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 // What `show` tells of an agent that trains a policy: the layers that it would have on a cluster.
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 
 #include <cstdint>
 #include <string>

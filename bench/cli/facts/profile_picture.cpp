@@ -2,11 +2,11 @@
 
 #include "profile_report.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/svg.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/svg.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 

@@ -2,9 +2,9 @@
 
 #include "terminal.hpp"
 
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/calibrate/sample_fit.hpp>
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,8 +3,8 @@
 // What `show` prints of a device profile: its rooflines, what they are worth, and the ops
 // that they predict worst.
 
+#include <emplace/base/json.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/profiles/device_profile.hpp>
 
 #include <string>

@@ -2,9 +2,9 @@
 
 #include "terminal.hpp"
 
+#include <emplace/base/json.hpp>
 #include <emplace/bench/rank_correlation.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <fmt/format.h>

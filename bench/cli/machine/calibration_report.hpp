@@ -2,9 +2,9 @@
 
 // What `emplace calibrate` tells of a calibration and of its validation.
 
+#include <emplace/base/json.hpp>
 #include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/validation.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <span>
 #include <string>

@@ -3,9 +3,9 @@
 #include "facts/optional_parts.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
 #include <emplace/calibrate/cpu_device.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <CLI/Validators.hpp>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include "facts/optional_parts.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 
 #include "reference/markdown.hpp"
 
-#include <emplace/graphs/params.hpp>
+#include <emplace/base/params.hpp>
 
 #include <CLI/App.hpp>
 

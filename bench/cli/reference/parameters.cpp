@@ -1,7 +1,7 @@
 #include "facts/listings.hpp"
 #include "reference/pages.hpp"
 
-#include <emplace/graphs/counted.hpp>
+#include <emplace/base/counted.hpp>
 
 #include <fmt/format.h>
 

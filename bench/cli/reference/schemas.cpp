@@ -2,7 +2,7 @@
 
 #include "reference/pages.hpp"
 
-#include <emplace/graphs/embedded.hpp>
+#include <emplace/base/embedded.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

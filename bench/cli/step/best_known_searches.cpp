@@ -4,12 +4,12 @@
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/json_cursor.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/manifest.hpp>
 #include <emplace/bench/result_store.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <fmt/format.h>

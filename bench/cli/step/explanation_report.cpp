@@ -3,10 +3,10 @@
 #include "memory_overflow.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/escape.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/unit_text.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 

@@ -2,10 +2,10 @@
 
 #include "placed_step.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/suite_index.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <algorithm>
 #include <utility>

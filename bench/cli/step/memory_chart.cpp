@@ -1,9 +1,9 @@
 #include "memory_chart.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/sim/memory_curve.hpp>
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 
 #include "placed_step.hpp"
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 
 #include <string>
 #include <string_view>

@@ -3,10 +3,10 @@
 #include "terminal.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/base/escape.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/unit_text.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/sim/memory_shortage.hpp>
 

@@ -1,11 +1,11 @@
 #include "picture.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/step_picture.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_picture.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

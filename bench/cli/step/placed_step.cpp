@@ -5,19 +5,19 @@
 #include "stored_cell.hpp"
 #include "terminal.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/json_cursor.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/graphs/uncounted_work.hpp>
 #include <emplace/sim/placement_file.hpp>
 #include <emplace/sim/simulator.hpp>

@@ -5,10 +5,10 @@
 
 #include "options.hpp"
 
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/result_store.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "terminal.hpp"
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/sim/placement_format.hpp>
 
 #include <CLI/App.hpp>

@@ -5,7 +5,7 @@
 #include "options.hpp"
 #include "placed_step.hpp"
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/sim/replicas.hpp>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "search_progress.hpp"
 
-#include <emplace/graphs/counted.hpp>
+#include <emplace/base/counted.hpp>
 #include <emplace/sim/bounds.hpp>
 
 #include <fmt/format.h>

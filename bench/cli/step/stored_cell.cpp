@@ -1,8 +1,8 @@
 #include "stored_cell.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/escape.hpp>
 #include <emplace/bench/result_tables.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "arrays.hpp"
 
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

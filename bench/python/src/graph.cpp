@@ -1,10 +1,10 @@
 #include "graph.hpp"
 
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/graph_json.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/graphs/uncounted_work.hpp>
 
 #include <fmt/format.h>

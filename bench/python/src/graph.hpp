@@ -4,7 +4,7 @@
 
 #include "arrays.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
 #include <memory>

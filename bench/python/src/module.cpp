@@ -7,11 +7,11 @@
 
 #include <emplace/agents/plugin_loader.hpp>
 #include <emplace/agents/registry.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/manifest.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <dlfcn.h>

@@ -2,10 +2,10 @@
 
 #include "graph.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/explanation_json.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/chrome_trace.hpp>

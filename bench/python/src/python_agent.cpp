@@ -5,7 +5,7 @@
 #include "runs.hpp"
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

@@ -3,6 +3,8 @@
 #include "arrays.hpp"
 #include "problem.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/report.hpp>
@@ -10,8 +12,6 @@
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/suite_run.hpp>
 #include <emplace/bench/threads.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

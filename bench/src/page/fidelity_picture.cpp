@@ -2,9 +2,9 @@
 
 #include "suite/units.hpp"
 
+#include <emplace/base/svg.hpp>
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/log_plot.hpp>
-#include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "round_steps.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/svg.hpp>
 #include <emplace/bench/log_plot.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
 

@@ -3,9 +3,9 @@
 
 #include "step_timeline.hpp"
 
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/report_page.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/graphs/layered_layout.hpp>
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/memory_curve.hpp>

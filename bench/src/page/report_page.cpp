@@ -1,15 +1,15 @@
 #include "report/report_columns.hpp"
 #include "report/report_json.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/embedded.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/svg.hpp>
 #include <emplace/bench/agent_colors.hpp>
 #include <emplace/bench/convergence.hpp>
 #include <emplace/bench/overall_comparison.hpp>
 #include <emplace/bench/report_page.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/embedded.hpp>
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
+#include <emplace/base/error.hpp>
 #include <emplace/bench/agent_colors.hpp>
 #include <emplace/bench/convergence.hpp>
 #include <emplace/bench/report_picture.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 #include "round_steps.hpp"
 #include "step_timeline.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/svg.hpp>
 #include <emplace/bench/step_picture.hpp>
 #include <emplace/bench/unit_text.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/svg.hpp>
 #include <emplace/sim/explanation.hpp>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "step_timeline.hpp"
 
+#include <emplace/base/id_vector.hpp>
 #include <emplace/bench/step_picture.hpp>
-#include <emplace/graphs/id_vector.hpp>
 #include <emplace/sim/lanes.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 // What a timeline shows of a step: for each device the ops in lanes and what it sends, and ops that
 // are one box. How thin is too thin depends on how long a pixel is.
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>

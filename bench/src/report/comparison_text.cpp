@@ -1,7 +1,7 @@
 #include "comparison_text.hpp"
 
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
 
 #include <fmt/format.h>
 

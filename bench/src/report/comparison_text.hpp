@@ -2,9 +2,9 @@
 
 // Parts of reports and comparisons of runs, laid out.
 
+#include <emplace/base/json.hpp>
 #include <emplace/bench/run_comparison.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -1,5 +1,5 @@
+#include <emplace/base/json.hpp>
 #include <emplace/bench/explanation_json.hpp>
-#include <emplace/graphs/json.hpp>
 
 namespace emplace::bench {
 namespace {

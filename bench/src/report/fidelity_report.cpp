@@ -2,11 +2,11 @@
 
 #include "suite/units.hpp"
 
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/svg.hpp>
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/svg.hpp>
 
 #include <fmt/format.h>
 

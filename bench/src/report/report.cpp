@@ -1,10 +1,10 @@
 #include "family_report.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/quantiles.hpp>
 #include <emplace/bench/median_interval.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/suite_index.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/quantiles.hpp>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 
 #include "suite/units.hpp"
 
+#include <emplace/base/counted.hpp>
 #include <emplace/bench/median_interval.hpp>
-#include <emplace/graphs/counted.hpp>
 
 #include <array>
 #include <optional>

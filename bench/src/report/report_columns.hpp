@@ -3,10 +3,10 @@
 // The columns of a report's tables. What a figure is called, what it means and how it is rounded is
 // said here only; the forms of a report choose columns and lay them out.
 
+#include <emplace/base/check.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "comparison_text.hpp"
 #include "report_columns.hpp"
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 
 #include <optional>
 

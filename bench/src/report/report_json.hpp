@@ -2,8 +2,8 @@
 
 // A report as a JSON value, for its JSON form and for its page.
 
+#include <emplace/base/json.hpp>
 #include <emplace/bench/report.hpp>
-#include <emplace/graphs/json.hpp>
 
 namespace emplace::bench {
 

@@ -5,9 +5,9 @@
 
 #include "report_columns.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/escape.hpp>
 #include <emplace/bench/median_interval.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 

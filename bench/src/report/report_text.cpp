@@ -4,8 +4,8 @@
 #include "report_columns.hpp"
 #include "suite/units.hpp"
 
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/escape.hpp>
+#include <emplace/base/counted.hpp>
+#include <emplace/base/escape.hpp>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "comparison_text.hpp"
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 
 namespace emplace::bench {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "comparison_text.hpp"
 
-#include <emplace/graphs/counted.hpp>
+#include <emplace/base/counted.hpp>
 
 #include <fmt/format.h>
 

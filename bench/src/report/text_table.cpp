@@ -1,7 +1,7 @@
+#include <emplace/base/check.hpp>
+#include <emplace/base/counted.hpp>
+#include <emplace/base/escape.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/escape.hpp>
 
 #include <fmt/format.h>
 

@@ -3,10 +3,10 @@
 #include "suite_cell.hpp"
 
 #include <emplace/agents/session.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/suite_costs.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/sim/replicas.hpp>
 #include <emplace/sim/simulator.hpp>
 

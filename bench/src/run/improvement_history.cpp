@@ -1,6 +1,6 @@
 #include "improvement_history.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 namespace emplace::bench {
 

@@ -1,13 +1,13 @@
 #include "store/csv_row.hpp"
 #include "suite/units.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/log_plot.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 #include "suite_cell.hpp"
 #include "task_threads.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/rank_executor.hpp>
 #include <emplace/bench/result_store.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 #include "suite/length_prefixed.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/bench/training.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
 

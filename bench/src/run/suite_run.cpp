@@ -1,12 +1,12 @@
 #include "suite_cell.hpp"
 
+#include <emplace/base/error.hpp>
+#include <emplace/base/random.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/rank_executor.hpp>
 #include <emplace/bench/suite_costs.hpp>
 #include <emplace/bench/suite_run.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/random.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
+#include <emplace/base/check.hpp>
 #include <emplace/bench/threads.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <execinfo.h>
 #include <tbb/info.h>

@@ -1,13 +1,13 @@
 #include "training_json.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/bench/training.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include "suite/units.hpp"
 
 #include <emplace/agents/placement_json.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/bench/cell.hpp>
-#include <emplace/graphs/json.hpp>
 
 #include <fmt/format.h>
 

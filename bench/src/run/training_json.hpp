@@ -3,10 +3,10 @@
 // Parts of policy files and checkpoints as JSON.
 
 #include <emplace/agents/session.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/policy_file.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
 
 #include <cstddef>
 

@@ -1,7 +1,7 @@
+#include <emplace/base/check.hpp>
+#include <emplace/base/quantiles.hpp>
 #include <emplace/bench/convergence.hpp>
 #include <emplace/bench/suite_index.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/quantiles.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,12 +1,12 @@
 #include <emplace/agents/agent_spec.hpp>
 #include <emplace/agents/session.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/params.hpp>
+#include <emplace/base/quantiles.hpp>
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/rank_correlation.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/params.hpp>
-#include <emplace/graphs/quantiles.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/simulator.hpp>
 

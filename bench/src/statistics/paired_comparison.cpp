@@ -1,7 +1,7 @@
 #include "tied_ranks.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/bench/paired_comparison.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>

@@ -1,9 +1,9 @@
 #include "suite/units.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/embedded.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/bench/published_steps.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/embedded.hpp>
-#include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
 

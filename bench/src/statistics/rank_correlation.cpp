@@ -1,5 +1,5 @@
+#include <emplace/base/check.hpp>
 #include <emplace/bench/rank_correlation.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <cmath>
 #include <cstdint>

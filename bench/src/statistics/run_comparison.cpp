@@ -1,9 +1,9 @@
 #include <emplace/agents/registry.hpp>
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/quantiles.hpp>
 #include <emplace/bench/run_comparison.hpp>
 #include <emplace/bench/suite_index.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/quantiles.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,8 @@
+#include <emplace/base/check.hpp>
 #include <emplace/bench/holm.hpp>
 #include <emplace/bench/paired_comparison.hpp>
 #include <emplace/bench/significance.hpp>
 #include <emplace/bench/two_samples.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <cmath>
 #include <cstddef>

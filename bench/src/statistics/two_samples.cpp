@@ -1,8 +1,8 @@
 #include "tied_ranks.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/quantiles.hpp>
 #include <emplace/bench/two_samples.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/quantiles.hpp>
 
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/special_functions/binomial.hpp>

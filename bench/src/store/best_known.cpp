@@ -1,11 +1,11 @@
 #include "folders.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/embedded.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/embedded.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/simulator.hpp>
 

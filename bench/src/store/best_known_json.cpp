@@ -1,10 +1,10 @@
 // Best-known placements as JSON.
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/cell.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/checksum.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 #include <zlib.h>

@@ -1,6 +1,6 @@
 #include "csv_row.hpp"
 
-#include <emplace/graphs/escape.hpp>
+#include <emplace/base/escape.hpp>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
+#include <emplace/base/error.hpp>
 #include <emplace/bench/file_lock.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

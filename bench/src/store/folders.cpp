@@ -1,6 +1,6 @@
 #include "folders.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 

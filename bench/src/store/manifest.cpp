@@ -2,12 +2,12 @@
 #include "suite/units.hpp"
 
 #include <emplace/agents/plugin_loader.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/json_cursor.hpp>
+#include <emplace/base/random.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/manifest.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/random.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <boost/version.hpp>
 #include <fmt/chrono.h>

@@ -1,10 +1,10 @@
+#include <emplace/base/error.hpp>
+#include <emplace/base/random.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/merge_stores.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_policies.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/random.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 

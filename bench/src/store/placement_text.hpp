@@ -3,7 +3,7 @@
 // Placements as run-length text, for results: "0*3 1 0*2" puts three groups on device 0, one on
 // device 1 and two on device 0.
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/sim/placement.hpp>
 
 #include <string>

@@ -2,8 +2,8 @@
 #include "suite/units.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/checksum.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
 #include "folders.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/json_cursor.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/file_lock.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/suite_index.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/json_cursor.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

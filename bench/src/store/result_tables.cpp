@@ -1,9 +1,9 @@
 #include "csv_row.hpp"
 #include "placement_text.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/bench/result_tables.hpp>
 #include <emplace/bench/suite_index.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <fmt/format.h>
 #include <sqlite3.h>

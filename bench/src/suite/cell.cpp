@@ -1,9 +1,9 @@
 #include "length_prefixed.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/suite_policies.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
 

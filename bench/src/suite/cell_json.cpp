@@ -3,11 +3,11 @@
 #include "store/placement_text.hpp"
 #include "units.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/json.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/bench/checksum.hpp>
 #include <emplace/bench/result_store.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
 
 #include <fmt/format.h>
 

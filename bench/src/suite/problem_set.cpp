@@ -1,11 +1,11 @@
 #include "length_prefixed.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/shard.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 

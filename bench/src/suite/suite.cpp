@@ -1,8 +1,8 @@
 #include "suite_json.hpp"
 
+#include <emplace/base/embedded.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/suite.hpp>
-#include <emplace/graphs/embedded.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <algorithm>
 #include <span>

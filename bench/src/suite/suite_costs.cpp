@@ -1,7 +1,7 @@
 #include "units.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/bench/suite_costs.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <algorithm>
 #include <map>

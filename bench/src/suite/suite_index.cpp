@@ -1,5 +1,5 @@
+#include <emplace/base/check.hpp>
 #include <emplace/bench/suite_index.hpp>
-#include <emplace/graphs/check.hpp>
 
 namespace emplace::bench {
 

@@ -2,9 +2,9 @@
 
 // A suite as part of a JSON document: a file of its own, or the manifest of a run.
 
+#include <emplace/base/json.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/bench/suite.hpp>
-#include <emplace/graphs/json.hpp>
-#include <emplace/graphs/json_cursor.hpp>
 
 #include <cstdint>
 #include <optional>

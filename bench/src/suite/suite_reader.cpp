@@ -1,9 +1,9 @@
 #include "suite_json.hpp"
 
 #include <emplace/agents/registry.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "suite_json.hpp"
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 
 namespace emplace::bench {
 namespace {

@@ -1,6 +1,6 @@
-#include "../chakra.hpp"
+#include "formats/traces/chakra.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -63,12 +63,12 @@ class MessageReader {
   int number_ = 0;
 };
 
-Value from_unsigned(std::uint64_t value) {
+ChakraValue from_unsigned(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(value, kMaxInt64));
 }
 
 // Files write the same attribute as any of the integer types.
-Value value_of(const AttributeProto& attribute) {
+ChakraValue value_of(const AttributeProto& attribute) {
   switch (attribute.value_case()) {
     case AttributeProto::kDoubleVal:
       return attribute.double_val();
@@ -104,15 +104,15 @@ Value value_of(const AttributeProto& attribute) {
   return std::string();
 }
 
-Node read_node(const proto::Node& message) {
-  Node node{.id = message.id(),
-            .name = message.name(),
-            .control_deps = {message.ctrl_deps().begin(), message.ctrl_deps().end()},
-            .data_deps = {message.data_deps().begin(), message.data_deps().end()},
-            .start_us = message.start_time_micros(),
-            .duration_us = message.duration_micros(),
-            .inputs = find_tensors(message.inputs().values()),
-            .outputs = find_tensors(message.outputs().values())};
+ChakraNode read_node(const proto::Node& message) {
+  ChakraNode node{.id = message.id(),
+                  .name = message.name(),
+                  .control_deps = {message.ctrl_deps().begin(), message.ctrl_deps().end()},
+                  .data_deps = {message.data_deps().begin(), message.data_deps().end()},
+                  .start_us = message.start_time_micros(),
+                  .duration_us = message.duration_micros(),
+                  .inputs = find_tensors(message.inputs().values()),
+                  .outputs = find_tensors(message.outputs().values())};
   if (proto::NodeType_IsValid(message.type())) {
     node.type = static_cast<NodeType>(message.type());
   }
@@ -122,7 +122,7 @@ Node read_node(const proto::Node& message) {
   return node;
 }
 
-proto::Node write_node(const Node& node) {
+proto::Node write_node(const ChakraNode& node) {
   proto::Node message;
   message.set_id(node.id);
   message.set_name(node.name);
@@ -185,7 +185,7 @@ std::string write_messages(const Trace& trace) {
   proto::GlobalMetadata metadata;
   metadata.set_version(trace.version);
   append(bytes, metadata);
-  for (const Node& node : trace.nodes) {
+  for (const ChakraNode& node : trace.nodes) {
     append(bytes, write_node(node));
   }
   return bytes;

@@ -1,10 +1,10 @@
 #include "program_memory.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/calibrate/fit.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 

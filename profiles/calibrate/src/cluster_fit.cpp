@@ -1,7 +1,7 @@
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/calibrate/copy_fit.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/id_vector.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "class_fit.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/counted.hpp>
 #include <emplace/calibrate/fit.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/counted.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/op_key.hpp>
 

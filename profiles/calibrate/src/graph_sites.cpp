@@ -1,5 +1,5 @@
+#include <emplace/base/id_vector.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
-#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/op_key.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "robust_fit.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <algorithm>
 #include <cmath>

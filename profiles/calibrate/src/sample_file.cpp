@@ -1,6 +1,6 @@
+#include <emplace/base/error.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/calibrate/sample_file.hpp>
-#include <emplace/graphs/error.hpp>
-#include <emplace/graphs/text_file.hpp>
 
 #include <fmt/format.h>
 

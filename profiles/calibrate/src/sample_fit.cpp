@@ -1,9 +1,9 @@
 #include "class_fit.hpp"
 
+#include <emplace/base/counted.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/calibrate/fit.hpp>
 #include <emplace/calibrate/sample_fit.hpp>
-#include <emplace/graphs/counted.hpp>
-#include <emplace/graphs/error.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/format.h>

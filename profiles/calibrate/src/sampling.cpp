@@ -1,8 +1,8 @@
 #include "measure.hpp"
 #include "program_memory.hpp"
 
+#include <emplace/base/quantiles.hpp>
 #include <emplace/calibrate/sampling.hpp>
-#include <emplace/graphs/quantiles.hpp>
 #include <emplace/profiles/op_key.hpp>
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include "precedence.hpp"
 #include "work.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/sim/bounds.hpp>
 
 #include <algorithm>

@@ -23,7 +23,7 @@
 
 #include "precedence.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 
 namespace emplace::bounds {
 

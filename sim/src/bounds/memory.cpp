@@ -4,7 +4,7 @@
 #include "repair/resident_bytes.hpp"
 #include "work.hpp"
 
-#include <emplace/graphs/infinity.hpp>
+#include <emplace/base/infinity.hpp>
 
 #include <algorithm>
 #include <cmath>

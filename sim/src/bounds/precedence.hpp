@@ -6,7 +6,7 @@
 // producer, which a transfer need not wait for. Read from the end the same holds of the ends, so
 // one algorithm gives heads and tails (reversed()).
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "work.hpp"
 
-#include <emplace/graphs/infinity.hpp>
+#include <emplace/base/infinity.hpp>
 #include <emplace/sim/bounds.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 // How long devices need at least for the work of some ops, whatever its order.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <span>

@@ -1,6 +1,6 @@
 #include "parts.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <algorithm>
 #include <limits>

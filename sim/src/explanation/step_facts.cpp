@@ -1,6 +1,6 @@
 #include "step_facts.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 // What all parts of an explanation ask of a step.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
 

@@ -5,7 +5,7 @@
 //
 // Complexity: O(distinct latencies) for each event; a cluster has few.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>

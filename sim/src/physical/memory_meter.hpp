@@ -4,7 +4,7 @@
 // docs/concepts/simulation.md). Frees of one instant come before its allocations, and what is taken
 // and freed at once takes nothing; so peaks are counted when an instant is over.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -13,7 +13,7 @@
 // all its `fifo` links admit it. Arrivals have one order, so the first can always move. A `fatpipe`
 // link is a limit for each flow alone.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/profiles/topology.hpp>
 
 #include <cstdint>

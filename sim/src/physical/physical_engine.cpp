@@ -1,6 +1,6 @@
 #include "physical_engine.hpp"
 
-#include <emplace/graphs/infinity.hpp>
+#include <emplace/base/infinity.hpp>
 
 #include <algorithm>
 #include <limits>

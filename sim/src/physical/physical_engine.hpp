@@ -16,7 +16,7 @@
 #include "ready_queues.hpp"
 #include "transfer_table.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -4,7 +4,7 @@
 // in docs/concepts/simulation.md): those of the highest priority of the placement first, where it
 // has priorities; then first come, first served, or the longest path first.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -3,7 +3,7 @@
 // Which transfers a step makes, and who waits for which (rule 2 of the `physical` engine in
 // docs/concepts/simulation.md): one for each output and each other device that reads it.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <algorithm>

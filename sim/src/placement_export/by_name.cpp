@@ -3,8 +3,8 @@
 #include "formats.hpp"
 #include "module_tree.hpp"
 
-#include <emplace/graphs/escape.hpp>
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/escape.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "joins.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "module_tree.hpp"
 
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 

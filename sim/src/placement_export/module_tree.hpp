@@ -8,7 +8,7 @@
 // its own. Ops of the scope "loss" and those without a scope belong to the root, whose path is
 // empty.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>

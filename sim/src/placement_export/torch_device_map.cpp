@@ -8,7 +8,7 @@
 #include "joins.hpp"
 #include "module_tree.hpp"
 
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/json.hpp>
 
 #include <algorithm>
 #include <iterator>

@@ -7,8 +7,8 @@
 #include "joins.hpp"
 #include "module_tree.hpp"
 
-#include <emplace/graphs/embedded.hpp>
-#include <emplace/graphs/json.hpp>
+#include <emplace/base/embedded.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 
 #include "step_times.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>

@@ -23,7 +23,7 @@
 #include "step_times.hpp"
 #include "tie_breaking.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -11,8 +11,8 @@
 // for evenly spread starts and O(ops log ops) at worst, without sorting. In a step that differs
 // little from one before it is mostly the same op's, which takes two comparisons to see.
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 
 #include <cstdint>
 #include <span>

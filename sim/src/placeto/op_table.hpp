@@ -5,7 +5,7 @@
 // Consumers come in blocks of two that are visited together, without a branch for each. Blocks are
 // filled up with a sentinel: the op after the last, which is on no device and never becomes ready.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 // The times of a step under the rules of the `placeto` engine: what a full run and an incremental
 // run both write, and the little that both compute.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -15,7 +15,7 @@
 #include "dispatch_sequence.hpp"
 #include "step_times.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 #include "peak_tree.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>

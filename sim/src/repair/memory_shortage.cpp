@@ -1,6 +1,6 @@
 #include "resident_bytes.hpp"
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/memory_shortage.hpp>
 
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 // of its producer; in the others it, or the copy that was sent there as soon as the producer had
 // ended, is on the device of each such reader.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 
 // A GPU and the CPU that checks it, with memory of each for one op at a time.
 
+#include <emplace/base/random.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/calibrate/op_site.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <gtest/gtest.h>
 

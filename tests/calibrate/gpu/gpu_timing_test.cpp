@@ -2,7 +2,7 @@
 
 #include "device_pair.hpp"
 
-#include <emplace/graphs/quantiles.hpp>
+#include <emplace/base/quantiles.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #include <emplace/agents/plugin.hpp>
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <algorithm>
 #include <cstddef>

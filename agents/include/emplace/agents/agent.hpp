@@ -22,7 +22,7 @@
 // random numbers only from its session.
 
 #include <emplace/agents/session.hpp>
-#include <emplace/graphs/params.hpp>
+#include <emplace/base/params.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

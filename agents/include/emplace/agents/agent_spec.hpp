@@ -5,7 +5,7 @@
 // agent that needs a program has its command line first: `exec:COMMAND[,key=value,...]`.
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/graphs/params.hpp>
+#include <emplace/base/params.hpp>
 
 #include <concepts>
 #include <memory>

@@ -4,7 +4,7 @@
 // Learners index tables of placeable devices by them, so one that is not placeable must never get
 // in.
 
-#include <emplace/graphs/json_cursor.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

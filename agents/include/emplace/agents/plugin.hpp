@@ -16,7 +16,7 @@
 
 #include <emplace/agents/plugin_abi.hpp>
 #include <emplace/agents/registry.hpp>
-#include <emplace/graphs/error.hpp>
+#include <emplace/base/error.hpp>
 
 #include <memory>
 #include <string>

@@ -19,8 +19,8 @@
 // The budget is a number of evaluations, or a time, or both. Agents that spend their budget in
 // phases ask for share_used() and read no clock. With a time the results differ from run to run.
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/random.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/simulator.hpp>

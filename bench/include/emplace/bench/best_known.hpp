@@ -14,8 +14,8 @@
 // Functions may be called from any thread. Checking an entry costs one simulation and a hash of the
 // problem, O(ops * devices + edges).
 
+#include <emplace/base/json.hpp>
 #include <emplace/bench/problem_set.hpp>
-#include <emplace/graphs/json.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

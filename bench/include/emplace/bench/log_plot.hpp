@@ -3,7 +3,7 @@
 // Draws plots with logarithmic or linear axes as self-contained SVG: series of points, curves and
 // bands, with a legend. Text may come from users' files and is escaped.
 
-#include <emplace/graphs/svg.hpp>
+#include <emplace/base/svg.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,8 +5,8 @@
 // The format is schema/policy.schema.json.
 
 #include <emplace/agents/agent_spec.hpp>
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/graphs/json_cursor.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -6,10 +6,10 @@
 // here and stored in the page as JSON; its script (bench/page) only shows them. The page treats
 // names as text, whatever they contain.
 
+#include <emplace/base/ids.hpp>
 #include <emplace/bench/learning_curve.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/result_store.hpp>
-#include <emplace/graphs/ids.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
 

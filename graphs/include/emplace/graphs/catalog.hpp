@@ -4,8 +4,8 @@
 // a GraphRegistration at namespace scope; nothing else needs an edit. Listings, parameters on the
 // command line and in suites, and checks of their bounds all come from its GraphModel.
 
+#include <emplace/base/params.hpp>
 #include <emplace/graphs/op_graph.hpp>
-#include <emplace/graphs/params.hpp>
 
 #include <functional>
 #include <map>

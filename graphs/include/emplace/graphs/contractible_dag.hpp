@@ -9,7 +9,7 @@
 // before u, which keeps the order topological (compare Pearce, Kelly 2007; Bender, Fineman,
 // Gilbert, Tarjan 2016). Labels with gaps show which of two nodes comes first.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 
 #include <cstddef>
 #include <cstdint>

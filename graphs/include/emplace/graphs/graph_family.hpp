@@ -14,8 +14,8 @@
 // draw, decides its side of the split: three of four are for training. So no graph is ever on both
 // sides, whatever the seed and the number of members, and all members of a split are different.
 
+#include <emplace/base/random.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <cstdint>
 #include <functional>

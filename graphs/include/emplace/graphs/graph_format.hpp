@@ -6,8 +6,8 @@
 // A format may be read only or written only. The graph that a reader returns is named after its
 // file unless the file has a name for it, and is validated.
 
+#include <emplace/base/params.hpp>
 #include <emplace/graphs/op_graph.hpp>
-#include <emplace/graphs/params.hpp>
 
 #include <functional>
 #include <map>

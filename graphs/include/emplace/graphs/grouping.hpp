@@ -22,7 +22,7 @@
 // Complexity: near-linear in ops and edges, plus a search of at most kMaxCycleSearch edges for each
 // test of rule 3.
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
 #include <cstddef>

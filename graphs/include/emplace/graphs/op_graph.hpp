@@ -9,7 +9,7 @@
 // it has neither times nor devices, except for costs that were measured elsewhere and came with the
 // graph.
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/graphs/op.hpp>
 
 #include <boost/graph/adjacency_list.hpp>

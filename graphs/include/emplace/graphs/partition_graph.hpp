@@ -3,7 +3,7 @@
 // Graphs as partitioning libraries read them: undirected, and with integer weights. A partitioner
 // balances work and cuts few bytes, and ignores the order in time.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 
 #include <cstdint>
 #include <span>

@@ -5,9 +5,9 @@
 #include "library.hpp"
 #include "worker.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/calibrate/cpu_device.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/random.hpp>
 
 #include <fmt/format.h>
 #include <sched.h>

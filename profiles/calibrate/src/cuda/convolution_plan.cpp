@@ -2,7 +2,7 @@
 
 #include "cuda_check.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,9 +5,9 @@
 #include "kernel_program.hpp"
 #include "library_programs.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include "cuda_check.hpp"
 #include "memory_kernels.hpp"
 
+#include <emplace/base/quantiles.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
-#include <emplace/graphs/quantiles.hpp>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 
 #include "cuda_check.hpp"
 
+#include <emplace/base/error.hpp>
 #include <emplace/calibrate/compute_device.hpp>
-#include <emplace/graphs/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // What a build without the CUDA toolkit answers.
 
+#include <emplace/base/check.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
-#include <emplace/graphs/check.hpp>
 
 namespace emplace::calibrate {
 

@@ -1,7 +1,7 @@
 #include "cuda_check.hpp"
 #include "library_programs.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 
 #include <tuple>
 

@@ -1,8 +1,8 @@
 #include "cuda_check.hpp"
 #include "cuda_queue.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
-#include <emplace/graphs/check.hpp>
 
 #include <utility>
 #include <vector>

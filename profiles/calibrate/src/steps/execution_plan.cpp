@@ -2,7 +2,7 @@
 
 #include "memory_arena.hpp"
 
-#include <emplace/graphs/check.hpp>
+#include <emplace/base/check.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <boost/range/iterator_range.hpp>

@@ -6,8 +6,8 @@
 // once to each other device that reads it, copies of one ordered pair of devices follow one
 // another. Planning needs no hardware.
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
 #include <cstdint>

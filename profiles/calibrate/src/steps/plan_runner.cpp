@@ -1,8 +1,8 @@
 #include "plan_runner.hpp"
 
+#include <emplace/base/check.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
-#include <emplace/graphs/check.hpp>
 #include <emplace/profiles/op_key.hpp>
 
 #include <fmt/format.h>

@@ -1,12 +1,12 @@
 #include "execution_plan.hpp"
 #include "plan_runner.hpp"
 
+#include <emplace/base/check.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
 #include <emplace/calibrate/validation.hpp>
-#include <emplace/graphs/check.hpp>
-#include <emplace/graphs/id_vector.hpp>
 #include <emplace/graphs/op_kind.hpp>
-#include <emplace/graphs/random.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 // The machines on which a graph is placed: named devices, each of a device profile, and how data
 // moves between them.
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/profiles/device_profile.hpp>
 #include <emplace/profiles/topology.hpp>
 

@@ -7,7 +7,7 @@
 // its bandwidth, a bus, a copy engine. A route is the set of links that a transfer occupies at the
 // same time. docs/concepts/simulation.md explains how the `physical` engine serves them.
 
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/ids.hpp>
 
 #include <array>
 #include <cstddef>

@@ -5,7 +5,7 @@
 // (docs/concepts/lower-bounds.md has the arguments). Two are valid only for placements that fit
 // into memory: memory_us and search_us.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>

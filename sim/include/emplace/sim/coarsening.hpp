@@ -23,9 +23,9 @@
 // Complexity: near-linear in groups and edges, times the number of levels; each join of a group
 // with several consumers searches at most kMaxCycleSearch edges. Immutable and deterministic.
 
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/ids.hpp>
 #include <emplace/sim/placement.hpp>
 
 #include <span>

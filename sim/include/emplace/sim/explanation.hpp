@@ -13,7 +13,7 @@
 // have been shorter by at most the time that they spend on the path; by less if another path then
 // becomes the longest. Complexity: O((ops + transfers x links of a route) log).
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/memory_curve.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>

@@ -14,7 +14,7 @@
 // O(1), or as in busy_times.hpp if idle slots are filled; assign() O(edges of the group * devices);
 // ready_groups() O(ready groups) after an assign(). One thread.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/busy_times.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>

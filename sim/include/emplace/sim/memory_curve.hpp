@@ -2,7 +2,7 @@
 
 // The memory of devices over a simulated step, and what filled it.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
 

@@ -7,8 +7,8 @@
 // highest priority runs next. A device never waits for an op that is not ready, so every assignment
 // of priorities gives a step (list scheduling).
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 
 #include <cstdint>
 #include <initializer_list>

@@ -10,9 +10,9 @@
 //   docs/concepts/simulation.md);
 // - groups, which agents place: a DAG with costs, bytes and memory summed over the members.
 
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/ids.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/profiles/cluster.hpp>
 

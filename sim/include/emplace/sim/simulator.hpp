@@ -12,7 +12,7 @@
 // Complexity: O(ops + edges) for a fixed number of devices, plus O(devices) for each event of
 // `placeto`, or O(busy links x busy routes) for each transfer of `physical`.
 
-#include <emplace/graphs/id_vector.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>

@@ -2,8 +2,8 @@
 
 // Everything that happened in one simulated step, kept for traces, explanations and files.
 
-#include <emplace/graphs/id_vector.hpp>
-#include <emplace/graphs/ids.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 #include <emplace/sim/placement.hpp>
 
 #include <cstdint>

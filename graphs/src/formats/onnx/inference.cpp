@@ -1,0 +1,240 @@
+#include "inference.hpp"
+
+#include "model/assemble.hpp"
+
+#include <emplace/base/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace emplace::onnx_model {
+
+void fail_shape(const std::string& message) { throw Error(ErrorCode::kFormat, message); }
+
+std::optional<DataType> data_type(std::int64_t type) {
+  using onnx::TensorProto;
+  switch (type) {
+    case TensorProto::FLOAT:
+      return DataType::kFloat32;
+    case TensorProto::FLOAT16:
+      return DataType::kFloat16;
+    case TensorProto::BFLOAT16:
+      return DataType::kBfloat16;
+    case TensorProto::DOUBLE:
+      return DataType::kFloat64;
+    case TensorProto::INT8:
+    case TensorProto::UINT8:
+    case TensorProto::FLOAT8E4M3FN:
+    case TensorProto::FLOAT8E4M3FNUZ:
+    case TensorProto::FLOAT8E5M2:
+    case TensorProto::FLOAT8E5M2FNUZ:
+    case TensorProto::FLOAT8E8M0:
+    case TensorProto::INT4:
+    case TensorProto::UINT4:
+    case TensorProto::FLOAT4E2M1:
+      return DataType::kInt8;
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
+      return DataType::kInt16;
+    case TensorProto::INT32:
+    case TensorProto::UINT32:
+      return DataType::kInt32;
+    case TensorProto::INT64:
+    case TensorProto::UINT64:
+      return DataType::kInt64;
+    case TensorProto::BOOL:
+      return DataType::kBool;
+    default:
+      return std::nullopt;
+  }
+}
+
+const KnownValue& Inference::value(std::size_t index) const {
+  if (!has_input(index)) {
+    fail_shape(fmt::format("expected at least {} inputs, found {}", index + 1, num_inputs()));
+  }
+  return *inputs_[index];
+}
+
+const Shape& Inference::shape_of_rank(std::size_t index, std::size_t rank) const {
+  const Shape& found = shape(index);
+  if (found.size() < rank) {
+    fail_shape(fmt::format("input {}: expected at least {} dimensions, found {}", index + 1, rank,
+                           found.size()));
+  }
+  return found;
+}
+
+Shape Inference::integers(std::size_t index) const {
+  const KnownValue& found = value(index);
+  if (!found.numbers) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("input {}, '{}', decides on the shape of the result, and its numbers "
+                            "are not known before the model runs",
+                            index + 1, excerpt(node_.input(static_cast<int>(index)))));
+  }
+  const auto integers = integers_of(*found.numbers);
+  if (!integers) {
+    fail_shape(fmt::format("input {}: expected integers", index + 1));
+  }
+  return *integers;
+}
+
+std::optional<Shape> Inference::integers_or_attribute(std::size_t index,
+                                                      std::string_view name) const {
+  if (has_input(index)) {
+    return integers(index);
+  }
+  return find_attribute(node_, name) != nullptr ? std::optional(integers_attribute(node_, name))
+                                                : std::nullopt;
+}
+
+const Numbers* Inference::numbers(std::size_t index) const {
+  const auto& found = value(index).numbers;
+  return found ? &*found : nullptr;
+}
+
+Operands Inference::operands() const {
+  Operands operands{.node = node_};
+  for (std::size_t i = 0; i < num_inputs(); ++i) {
+    operands.shapes.push_back(has_input(i) ? &shape(i) : nullptr);
+    operands.numbers.push_back(has_input(i) ? numbers(i) : nullptr);
+  }
+  return operands;
+}
+
+bool Inference::is_bytes(std::size_t index) const {
+  return value(index).output.bytes >= product(shape(index));
+}
+
+std::size_t Inference::place(std::int64_t axis, std::size_t rank) const {
+  const auto size = static_cast<std::int64_t>(rank);
+  if (axis < -size || axis >= size) {
+    fail_shape(fmt::format("axis {} of a tensor of {} dimensions", axis, rank));
+  }
+  return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
+}
+
+std::size_t Inference::axis(std::int64_t fallback, std::size_t rank) const {
+  return place(integer_attribute(node_, "axis", fallback), rank);
+}
+
+void Inference::give(Shape shape, DataType type) {
+  for (const std::int64_t extent : shape) {
+    if (extent < 0 || extent > kMaxExtent) {
+      fail_shape(fmt::format("its result would have a dimension of {}", extent));
+    }
+  }
+  results_.push_back(make_output(std::move(shape), type));
+}
+
+Shape broadcast_shape(const Shape& left, const Shape& right) {
+  Shape result(std::max(left.size(), right.size()));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const auto extent = [&](const Shape& shape) {
+      const std::size_t missing = result.size() - shape.size();
+      return i < missing ? 1 : shape[i - missing];
+    };
+    if (extent(left) != extent(right) && extent(left) != 1 && extent(right) != 1) {
+      fail_shape(fmt::format("shapes [{}] and [{}] do not fit each other", fmt::join(left, ", "),
+                             fmt::join(right, ", ")));
+    }
+    result[i] = extent(left) == 1 ? extent(right) : extent(left);
+  }
+  return result;
+}
+
+std::int64_t extent_of(std::span<const std::int64_t> extents) { return product(extents); }
+
+std::vector<bool> reduced_axes(const Inference& node) {
+  const std::size_t rank = node.shape(0).size();
+  const auto axes = node.integers_or_attribute(1, "axes");
+  if (!axes || axes->empty()) {
+    const bool keeps = integer_attribute(node.node(), "noop_with_empty_axes", 0) != 0;
+    return std::vector<bool>(rank, !keeps);
+  }
+  std::vector<bool> is_reduced(rank, false);
+  for (const std::int64_t axis : *axes) {
+    is_reduced[node.place(axis, rank)] = true;
+  }
+  return is_reduced;
+}
+
+EinsteinSum einstein_sum(std::string_view equation, std::span<const Shape> inputs) {
+  std::string text(equation);
+  std::erase(text, ' ');
+  const std::size_t arrow = text.find("->");
+  const std::string left = text.substr(0, arrow);
+  std::map<std::string, std::int64_t>
+      extents;  // by index; those of an ellipsis have two characters
+  std::map<std::string, int> uses;
+  // The indices of one term over a tensor of `rank` dimensions.
+  const auto indices_of = [&](std::string_view term, std::size_t rank) {
+    std::vector<std::string> indices;
+    for (std::size_t i = 0; i < term.size(); ++i) {
+      if (!term.substr(i).starts_with("...")) {
+        indices.emplace_back(1, term[i]);
+        continue;
+      }
+      const std::size_t letters = term.size() - 3;
+      for (std::size_t k = letters; k < rank; ++k) {
+        indices.push_back(fmt::format(".{}", rank - k));  // counted from behind
+      }
+      i += 2;
+    }
+    return indices;
+  };
+  std::size_t begin = 0;
+  std::size_t ellipsis = 0;
+  for (const Shape& shape : inputs) {
+    if (begin > left.size()) {
+      fail_shape(fmt::format("equation '{}' has fewer terms than inputs", excerpt(equation)));
+    }
+    const std::size_t end = std::min(left.find(',', begin), left.size());
+    const auto term = std::string_view(left).substr(begin, end - begin);
+    const auto indices = indices_of(term, shape.size());
+    if (indices.size() != shape.size()) {
+      fail_shape(fmt::format("equation '{}': a term does not fit a tensor of {} dimensions",
+                             excerpt(equation), shape.size()));
+    }
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      std::int64_t& extent = extents.try_emplace(indices[i], 1).first->second;
+      if (extent != 1 && shape[i] != 1 && extent != shape[i]) {
+        fail_shape(fmt::format("equation '{}': index {} is both {} and {}", excerpt(equation),
+                               excerpt(indices[i]), extent, shape[i]));
+      }
+      extent = extent == 1 ? shape[i] : extent;
+      ++uses[indices[i]];
+      ellipsis = std::max(ellipsis, indices[i].size() > 1 ? std::stoul(indices[i].substr(1)) : 0);
+    }
+    begin = end + 1;
+  }
+  EinsteinSum sum{.products = 1};
+  for (const auto& [index, extent] : extents) {
+    sum.products = product({sum.products, extent});
+  }
+  std::string right = arrow != std::string::npos ? text.substr(arrow + 2) : "...";
+  if (arrow == std::string::npos) {
+    // Behind what ellipses stand for, each index that comes once, in the order of letters.
+    for (const auto& [index, count] : uses) {
+      right += index.size() == 1 && count == 1 ? index : "";
+    }
+  }
+  const bool has_ellipsis = right.find("...") != std::string::npos;
+  for (const std::string& index :
+       indices_of(right, has_ellipsis ? right.size() - 3 + ellipsis : right.size())) {
+    const auto found = extents.find(index);
+    if (found == extents.end()) {
+      fail_shape(
+          fmt::format("equation '{}': no input has index {}", excerpt(equation), excerpt(index)));
+    }
+    sum.result.push_back(found->second);
+  }
+  return sum;
+}
+
+}  // namespace emplace::onnx_model

@@ -1,0 +1,125 @@
+// ONNX models (https://onnx.ai). docs/concepts/formats.md says what becomes of a model,
+// src/onnx/operators.cpp which operators are known, and how their nodes become ops.
+
+#include <emplace/base/error.hpp>
+#include <emplace/graphs/gradients.hpp>
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/optimizer.hpp>
+
+#ifdef EMPLACE_WITH_PROTOBUF
+#include "fusions.hpp"
+#include "importer.hpp"
+#include "model.hpp"
+#endif
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace emplace::onnx_format {
+namespace {
+
+#ifdef EMPLACE_WITH_PROTOBUF
+
+constexpr std::int64_t kMaxDimension = 1'000'000'000;
+
+// Reads `batch:32;seq:128`. A name may hold colons, a size does not.
+onnx_model::Dimensions parse_dimensions(std::string_view text) {
+  onnx_model::Dimensions dimensions;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(';', begin), text.size());
+    const std::string_view pair = text.substr(begin, end - begin);
+    const std::size_t colon = pair.rfind(':');
+    const std::string_view size =
+        pair.substr(colon == std::string_view::npos ? pair.size() : colon + 1);
+    std::int64_t number = 0;
+    const auto [stop, error] = std::from_chars(size.data(), size.data() + size.size(), number);
+    if (error != std::errc() || stop != size.data() + size.size() || colon == 0 || number < 1 ||
+        number > kMaxDimension || !dimensions.emplace(pair.substr(0, colon), number).second) {
+      throw Error(
+          ErrorCode::kUsage,
+          fmt::format("reading format onnx: dimensions is '{}', expected NAME:SIZE;NAME:SIZE (or "
+                      "parameters NAME=SIZE) with each name once and sizes from 1 to {}",
+                      excerpt(text), kMaxDimension));
+    }
+    begin = end + 1;
+  }
+  return dimensions;
+}
+
+// Says for the graph's source what has no FLOPs.
+std::string describe_uncounted(const std::map<std::string, int>& uncounted) {
+  std::vector<std::string> parts;
+  for (const auto& [op_type, count] : uncounted) {
+    parts.push_back(fmt::format("{} ({})", excerpt(op_type), count));
+  }
+  return parts.empty() ? "" : fmt::format("; no FLOPs are counted of {}", fmt::join(parts, ", "));
+}
+
+OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
+  const auto dimensions = parse_dimensions(params.get<std::string>("dimensions"));
+  onnx_model::Model model = onnx_model::load_model(bytes, source, dimensions);
+  onnx_model::fuse_layers(model);
+  const bool training = params.get<bool>("training");
+  onnx_model::OnnxImporter importer(model, source);
+  OpGraph forward = importer.run(training);
+  const std::string& producer = model.proto.producer_name();
+  forward[boost::graph_bundle] = {
+      .name = std::filesystem::path(source).stem().string(),
+      .source = fmt::format("ONNX opset {}{}{}{}", model.opset, producer.empty() ? "" : " of ",
+                            excerpt(producer), describe_uncounted(importer.uncounted()))};
+  if (!training) {
+    return forward;
+  }
+  validate(forward, source);
+  try {
+    return training_graph(forward, find_optimizer(params.get<std::string>("optimizer")));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", source, error.what()));
+  }
+}
+
+#else
+
+OpGraph read(std::string_view, const std::string& source, const Params&) {
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: this build cannot read ONNX; install libprotobuf-dev and "
+                          "protobuf-compiler and configure it with EMPLACE_WITH_PROTOBUF=ON",
+                          source));
+}
+
+#endif
+
+const FormatRegistration kRegistration({
+    .name = "onnx",
+#ifdef EMPLACE_WITH_PROTOBUF
+    .summary = "models of opsets 11 to 21, with FLOPs by shape inference",
+#else
+    .summary = "models (not built in: needs protobuf)",
+#endif
+    .reference = "https://onnx.ai/onnx/repo-docs/IR.html",
+    .endings = {".onnx"},
+    .read_parameters = {{.name = "dimensions",
+                         .default_value = std::string(),
+                         .summary = "sizes of symbolic dimensions, batch:32;seq:128, or as one "
+                                    "parameter each, batch=32,seq=128"},
+                        {.name = "training",
+                         .default_value = false,
+                         .summary =
+                             "with a loss on the model's result, backward pass and optimizer"},
+                        {.name = "optimizer",
+                         .default_value = std::string("adam"),
+                         .choices = optimizer_names(),
+                         .summary = "what updates the parameters"}},
+    .other_parameters = "dimensions",
+    .read = read,
+});
+
+}  // namespace
+}  // namespace emplace::onnx_format

@@ -1,0 +1,70 @@
+// Programs of torch.export, and those that emplace.from_torch() lists. docs/concepts/formats.md
+// says what becomes of one, src/torch/operators.cpp how its operators become ops.
+
+#include "archive.hpp"
+#include "importer.hpp"
+
+#include <emplace/base/error.hpp>
+#include <emplace/graphs/gradients.hpp>
+#include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/optimizer.hpp>
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+namespace emplace::torch_export_format {
+namespace {
+
+OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
+  const bool training = params.get<bool>("training");
+  try {
+    std::string text;  // in an archive
+    if (torch_program::is_archive(bytes)) {
+      text = torch_program::find_program(bytes, source);
+      bytes = text;
+    }
+    torch_program::Program program = torch_program::read_program(bytes, source);
+    if (program.name.empty()) {
+      program.name = std::filesystem::path(source).stem().string();
+    }
+    OpGraph forward = torch_program::TorchImporter(std::move(program), source).run(training);
+    if (!training) {
+      return forward;
+    }
+    validate(forward, source);
+    return training_graph(forward, find_optimizer(params.get<std::string>("optimizer")));
+  } catch (const Error& error) {
+    // A size that does not fit 64 bits is the file's mistake.
+    const std::string message = error.what();
+    const bool is_told = message.starts_with(source);
+    throw Error(error.code() == ErrorCode::kUsage ? ErrorCode::kFormat : error.code(),
+                is_told ? message : fmt::format("{}: {}", source, message));
+  }
+}
+
+const FormatRegistration kRegistration({
+    .name = "torch-export",
+    .summary = "models of PyTorch, as torch.export and emplace.from_torch() write them",
+    .reference = "https://docs.pytorch.org/docs/stable/export/pt2_archive.html",
+    .endings = {".pt2"},
+    .read_parameters = {{.name = "training",
+                         .default_value = false,
+                         .summary =
+                             "with a loss on the model's result, backward pass and optimizer"},
+                        {.name = "optimizer",
+                         .default_value = std::string("adam"),
+                         .choices = optimizer_names(),
+                         .summary = "what updates the parameters"}},
+    .recognizes =
+        [](const FileContent& file) {
+          return (file.has("graph_module") && file.has("schema_version")) ||
+                 (torch_program::is_archive(file.bytes) &&
+                  torch_program::holds_program(file.bytes));
+        },
+    .read = read,
+});
+
+}  // namespace
+}  // namespace emplace::torch_export_format

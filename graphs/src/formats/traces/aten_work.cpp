@@ -1,0 +1,383 @@
+#include "aten_work.hpp"
+
+#include "aten.hpp"
+#include "model/assemble.hpp"
+
+#include <emplace/graphs/op_kind.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace emplace::pytorch {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// The elements behind the first dimension: a filter's, of a tensor of filters.
+std::int64_t elements_of_one(const Shape& shape) { return product(std::span(shape).subspan(1)); }
+
+std::int64_t elements(const Shape& shape) { return product(shape); }
+
+const Shape* input_shape(const TracedNode& node, std::size_t i) {
+  return i < node.inputs.size() && !node.inputs[i].shape.empty() ? &node.inputs[i].shape : nullptr;
+}
+
+// --- Products ---
+
+// The left side of a product stands behind what is added to it, if anything is.
+std::size_t left_side(std::string_view name) {
+  return name.starts_with("addm") || name.starts_with("_addmm") || name == "baddbmm" ? 1 : 0;
+}
+
+// The last dimension of the left side is summed over.
+void count_product(Op& op, const TracedNode& node) {
+  const Shape* left = input_shape(node, left_side(name_of_aten(node.name)));
+  if (left == nullptr || node.outputs.empty()) {
+    return;
+  }
+  const Shape& result = node.outputs[0].shape;
+  const std::int64_t k = left->back();
+  op.flops = product({2, node.outputs[0].elements, k});
+  if (op.kind == "batch_matmul" && result.size() == 3) {
+    op.shape = {result[0], result[1], result[2], k};
+  } else if (op.kind == "matmul" && result.size() >= 2 && result.back() > 0) {
+    op.shape = {node.outputs[0].elements / result.back(), result.back(), k};
+  }
+}
+
+// --- Convolutions ---
+
+// Where the lists of integers among an operator's inputs tell stride, padding and dilation.
+struct ConvolutionSettings {
+  std::string_view name;
+  std::size_t stride;
+  std::size_t padding;
+  std::optional<std::size_t> dilation;  // nothing: 1
+};
+
+constexpr std::array kSettings = {
+    ConvolutionSettings{"_conv_depthwise2d", 1, 2, 3},
+    ConvolutionSettings{"_slow_conv2d_forward", 1, 2, std::nullopt},
+    ConvolutionSettings{"cudnn_convolution", 1, 0, 2},
+    ConvolutionSettings{"miopen_convolution", 1, 0, 2},
+    ConvolutionSettings{"miopen_depthwise_convolution", 1, 0, 2},
+    ConvolutionSettings{"mkldnn_convolution", 1, 0, 2},
+    ConvolutionSettings{"thnn_conv2d", 1, 2, std::nullopt},
+};
+
+ConvolutionSettings settings_of(std::string_view name) {
+  const auto* found = std::ranges::find(kSettings, name, &ConvolutionSettings::name);
+  return found != kSettings.end() ? *found : ConvolutionSettings{name, 0, 1, 2};
+}
+
+// Returns what the setting says of the dimension `d` of maps.
+std::optional<std::int64_t> setting(const TracedNode& node, std::size_t index, std::size_t d) {
+  if (index >= node.settings.size() || node.settings[index].empty()) {
+    return std::nullopt;
+  }
+  const Shape& values = node.settings[index];
+  return values[std::min(d, values.size() - 1)];
+}
+
+std::optional<std::int64_t> dilation_of(const TracedNode& node, const ConvolutionSettings& settings,
+                                        std::size_t d) {
+  return settings.dilation ? setting(node, *settings.dilation, d) : std::optional<std::int64_t>(1);
+}
+
+// The operators of which the first switch says that they are transposed. cuDNN's and MIOpen's have
+// others: `benchmark`, `deterministic`.
+constexpr std::array<std::string_view, 5> kTransposable = {
+    "_convolution", "convolution", "convolution_backward", "convolution_backward_overrideable",
+    "convolution_overrideable"};
+
+bool has_transposed_switch(const TracedNode& node) {
+  return !node.switches.empty() && node.switches[0] &&
+         std::ranges::find(kTransposable, name_of_aten(node.name)) != kTransposable.end();
+}
+
+bool is_transposed(const Op& op, const TracedNode& node) {
+  return op.kind == "conv2d_transpose" || has_transposed_switch(node);
+}
+
+// Says what a dense or depthwise convolution of 2-dimensional maps is; nothing of any other.
+void describe_convolution(Op& op, const TracedNode& node, const Shape& x, const Shape& filters,
+                          const Shape& y) {
+  if (x.size() != 4 || filters.size() != 4 || y.size() != 4) {
+    return;
+  }
+  const ConvolutionSettings settings = settings_of(name_of_aten(node.name));
+  const auto down = setting(node, settings.stride, 0);
+  const auto across = setting(node, settings.stride, 1);
+  const auto dilation = dilation_of(node, settings, 0);
+  if (!down || !across || !dilation || dilation != dilation_of(node, settings, 1)) {
+    return;
+  }
+  const bool is_depthwise = x[1] > 1 && filters[1] == 1;
+  if (is_depthwise && filters[0] == x[1] && dilation == 1) {
+    op.shape = {x[0], x[1], x[2], x[3], filters[2], filters[3], *down, *across, y[2], y[3]};
+  } else if (!is_depthwise && x[1] == filters[1]) {
+    op.shape = {x[0],       x[1],  x[2],    x[3],      filters[0], filters[2],
+                filters[3], *down, *across, *dilation, y[2],       y[3]};
+  }
+  if (is_depthwise) {
+    op.kind = "depthwise_conv2d";
+  }
+}
+
+// Inputs are maps, filters [K, C / groups, R, S], perhaps a bias. The filters of a transposed
+// convolution are [C, K / groups, R, S], and each number of the input takes all of one.
+void count_convolution(Op& op, const TracedNode& node) {
+  const Shape* x = input_shape(node, 0);
+  const Shape* filters = input_shape(node, 1);
+  if (x == nullptr || filters == nullptr) {
+    return;
+  }
+  if (is_transposed(op, node)) {
+    op.kind = "conv2d_transpose";
+    op.flops = product({2, node.inputs[0].elements, elements_of_one(*filters)});
+  } else if (!node.outputs.empty()) {
+    op.flops = product({2, node.outputs[0].elements, elements_of_one(*filters)});
+    describe_convolution(op, node, *x, *filters, node.outputs[0].shape);
+  }
+}
+
+// Where the inputs of an operator of gradients are.
+struct GradientInputs {
+  std::string_view name;
+  std::size_t gradient;
+  std::size_t maps;
+  std::size_t filters;
+};
+
+constexpr std::array kGradientInputs = {
+    GradientInputs{"cudnn_convolution_backward", 1, 0, 2},
+    GradientInputs{"mkldnn_convolution_backward", 1, 0, 2},
+    GradientInputs{"slow_conv2d_backward", 0, 1, 2},
+};
+
+// Inputs are the gradient of the result, maps and filters, in the order that the table tells;
+// outputs the gradients that are wanted. Of those, the bias' costs next to nothing.
+void count_convolution_backward(Op& op, const TracedNode& node) {
+  const std::string_view name = name_of_aten(node.name);
+  const auto* found = std::ranges::find(kGradientInputs, name, &GradientInputs::name);
+  const GradientInputs order =
+      found != kGradientInputs.end() ? *found : GradientInputs{name, 0, 1, 2};
+  const Shape* gradient = input_shape(node, order.gradient);
+  const Shape* maps = input_shape(node, order.maps);
+  const Shape* filters = input_shape(node, order.filters);
+  if (gradient == nullptr || maps == nullptr || filters == nullptr) {
+    return;
+  }
+  const auto is_given = [&](const Shape& shape) {
+    return std::ranges::find(node.outputs, shape, &TensorUse::shape) != node.outputs.end();
+  };
+  // Traces that tell no results have the mask of those that are wanted behind the other switches.
+  const auto is_wanted = [&](std::size_t i, const Shape& shape) {
+    return node.outputs.empty() && node.switches.size() >= 4 ? node.switches[1 + i]
+                                                             : is_given(shape);
+  };
+  const bool wants_maps = is_wanted(0, *maps);
+  const bool wants_filters = is_wanted(1, *filters);
+  const std::int64_t from = is_transposed(op, node) ? elements(*maps) : elements(*gradient);
+  op.flops =
+      product({2, (wants_maps ? 1 : 0) + (wants_filters ? 1 : 0), from, elements_of_one(*filters)});
+  // Both at once are the class of either, without the shape by which measured kernels are found.
+  op.kind = wants_maps && !wants_filters ? "conv2d_backward_data" : "conv2d_backward_filter";
+}
+
+// Of maps: the size of maps, gradient, filters. Of filters: the size of filters, gradient, maps.
+void count_one_gradient(Op& op, const TracedNode& node) {
+  const bool is_of_maps = op.kind == "conv2d_backward_data";
+  const Shape* gradient = input_shape(node, 0);
+  if (gradient == nullptr || node.outputs.empty()) {
+    return;
+  }
+  const Shape* filters = is_of_maps ? input_shape(node, 1) : &node.outputs[0].shape;
+  if (filters != nullptr && !filters->empty()) {
+    op.flops = product({2, elements(*gradient), elements_of_one(*filters)});
+  }
+}
+
+// --- Attention ---
+
+// Queries, keys and values [.., heads, length, width]; those of the kernels that PyTorch's fused
+// operators call are [.., length, heads, width]. The gradient of the result stands before them.
+void count_attention(Op& op, const TracedNode& node) {
+  const std::string_view name = name_of_aten(node.name);
+  const bool is_backward = name.ends_with("_backward");
+  const bool is_kernel = name.starts_with("_flash_") || name.starts_with("_efficient_") ||
+                         name.starts_with("_cudnn_attention");
+  const std::size_t first = is_backward ? 1 : 0;
+  const Shape* queries = input_shape(node, first);
+  const Shape* keys = input_shape(node, first + 1);
+  const Shape* values = input_shape(node, first + 2);
+  if (queries == nullptr || keys == nullptr || values == nullptr || queries->size() < 3 ||
+      keys->size() != queries->size() || queries->back() == 0) {
+    return;
+  }
+  const std::size_t axis = queries->size() - (is_kernel && queries->size() > 3 ? 3 : 2);
+  const std::int64_t scores = product({elements(*queries) / queries->back(), (*keys)[axis]});
+  const std::int64_t width = queries->back();
+  const std::int64_t value_width = values->back();
+  op.flops = is_backward
+                 ? product({2, scores, sum({product({3, width}), product({2, value_width})})})
+                 : product({2, scores, sum({width, value_width})});
+}
+
+// --- Recurrent networks ---
+
+// Which of the arguments are weights; of them, matrices count. States may be matrices, too.
+struct WeightArguments {
+  std::string_view name;
+  std::size_t first;
+  std::size_t last;
+  std::int64_t passes = 1;
+};
+
+constexpr std::array kRecurrent = {
+    WeightArguments{"_cudnn_rnn", 1, 1},
+    WeightArguments{"_cudnn_rnn_backward", 1, 1, 2},
+    WeightArguments{"gru", 2, 3},
+    WeightArguments{"lstm", 2, 3},
+    WeightArguments{"miopen_rnn", 1, 1},
+    WeightArguments{"miopen_rnn_backward", 1, 1, 2},
+    WeightArguments{"mkldnn_rnn_layer", 1, 2},
+    WeightArguments{"mkldnn_rnn_layer_backward", 1, 2, 2},
+    WeightArguments{"rnn_relu", 2, 3},
+    WeightArguments{"rnn_tanh", 2, 3},
+};
+
+// Returns whether the operator is a recurrent network. Every row of the input (a step of a
+// sequence) is multiplied with every weight matrix, in each layer and direction.
+bool count_recurrent(Op& op, const TracedNode& node) {
+  const auto* found =
+      std::ranges::find(kRecurrent, name_of_aten(node.name), &WeightArguments::name);
+  if (found == kRecurrent.end()) {
+    return false;
+  }
+  const Shape* input = input_shape(node, 0);
+  if (input == nullptr || input->back() == 0) {
+    return true;
+  }
+  std::int64_t weights = 0;
+  for (const TensorUse& tensor : node.inputs) {
+    if (tensor.argument >= found->first && tensor.argument <= found->last &&
+        tensor.shape.size() == 2) {
+      weights = sum({weights, tensor.elements});
+    }
+  }
+  op.flops = product({2, found->passes, elements(*input) / input->back(), weights});
+  return true;
+}
+
+// --- Results that a trace does not tell ---
+
+void give(TracedNode& node, Shape shape) {
+  const std::int64_t count = elements(shape);
+  node.outputs = {{.elements = count,
+                   .element_bytes = node.inputs[0].element_bytes,
+                   .shape = std::move(shape)}};
+}
+
+void infer_product(TracedNode& node) {
+  const std::string_view name = name_of_aten(node.name);
+  const std::size_t left = left_side(name);
+  const Shape* a = input_shape(node, left);
+  const Shape* b = input_shape(node, left + 1);
+  if (a == nullptr || b == nullptr) {
+    return;
+  }
+  Shape result = *a;
+  result.pop_back();
+  if (name == "linear" || name == "mkldnn_linear") {
+    result.push_back((*b)[0]);
+  } else if (b->size() >= 2) {
+    if (a->size() < b->size()) {  // all but the last two are broadcast
+      result.insert(result.begin(), b->begin(),
+                    b->end() - std::max<std::ptrdiff_t>(std::ssize(*a), 2));
+    }
+    result.push_back(b->back());
+  }
+  give(node, std::move(result));
+}
+
+void infer_convolution(TracedNode& node) {
+  const Shape* x = input_shape(node, 0);
+  const Shape* filters = input_shape(node, 1);
+  const ConvolutionSettings settings = settings_of(name_of_aten(node.name));
+  if (x == nullptr || filters == nullptr || x->size() != filters->size() || x->size() < 3) {
+    return;
+  }
+  Shape result = {(*x)[0], (*filters)[0]};
+  for (std::size_t d = 0; d + 2 < x->size(); ++d) {
+    const auto stride = setting(node, settings.stride, d);
+    const auto padding = setting(node, settings.padding, d);
+    const auto dilation = dilation_of(node, settings, d);
+    if (!stride || *stride <= 0 || !padding || !dilation) {
+      return;
+    }
+    const std::int64_t window = sum({product({*dilation, (*filters)[d + 2] - 1}), 1});
+    const std::int64_t range = sum({(*x)[d + 2], product({2, *padding}), -window});
+    if (range < 0) {
+      return;
+    }
+    result.push_back(range / *stride + 1);
+  }
+  give(node, std::move(result));
+}
+
+// The largest of each dimension, counted from the last.
+void infer_pass(TracedNode& node) {
+  Shape result;
+  for (const TensorUse& tensor : node.inputs) {
+    if (tensor.shape.size() > result.size()) {
+      result.insert(result.begin(), tensor.shape.size() - result.size(), 1);
+    }
+    for (std::size_t d = 1; d <= tensor.shape.size(); ++d) {
+      auto& extent = result[result.size() - d];
+      extent = std::max(extent, tensor.shape[tensor.shape.size() - d]);
+    }
+  }
+  if (!node.inputs.empty()) {
+    give(node, std::move(result));
+  }
+}
+
+bool is_product(std::string_view kind) { return kind == "matmul" || kind == "batch_matmul"; }
+
+}  // namespace
+
+void count_work(Op& op, const TracedNode& node) {
+  if (is_product(op.kind)) {
+    count_product(op, node);
+  } else if (op.kind == "conv2d" || op.kind == "conv2d_transpose") {
+    count_convolution(op, node);
+  } else if (op.kind == "convolution_backward") {
+    count_convolution_backward(op, node);
+  } else if (op.kind == "conv2d_backward_data" || op.kind == "conv2d_backward_filter") {
+    count_one_gradient(op, node);
+  } else if (op.kind.starts_with("scaled_dot_product_attention")) {
+    count_attention(op, node);
+  } else if (!count_recurrent(op, node) && op_class_of(op.kind) == OpClass::kElementwise &&
+             !node.outputs.empty()) {
+    op.shape = {node.outputs[0].elements};
+    op.flops = node.outputs[0].elements;
+  }
+}
+
+void infer_result(TracedNode& node) {
+  const std::string kind = kind_of_aten(node.name);
+  if (is_product(kind)) {
+    infer_product(node);
+  } else if (kind == "conv2d" && !has_transposed_switch(node)) {
+    infer_convolution(node);
+  } else if (op_class_of(kind) == OpClass::kElementwise) {
+    infer_pass(node);
+  }
+}
+
+}  // namespace emplace::pytorch

@@ -1,0 +1,210 @@
+#include "assemble.hpp"
+
+#include <emplace/base/error.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/graphs/model_builder.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+
+}  // namespace
+
+ModelBuilder::ModelBuilder(std::string name, std::string source, DataType type) : type_(type) {
+  graph_[boost::graph_bundle] = {.name = std::move(name), .source = std::move(source)};
+}
+
+ModelBuilder::Scope::Scope(ModelBuilder& builder, std::string_view name)
+    : builder_(builder), length_(builder.scope_.size()) {
+  builder.scope_ += fmt::format("{}{}", builder.scope_.empty() ? "" : "/", name);
+}
+
+ModelBuilder::Scope::~Scope() { builder_.scope_.resize(length_); }
+
+void ModelBuilder::fail(const std::string& message) const {
+  throw Error(ErrorCode::kUsage, fmt::format("graph '{}': scope '{}': {}",
+                                             graph_[boost::graph_bundle].name, scope_, message));
+}
+
+const std::vector<std::int64_t>& ModelBuilder::shape(Tensor x) const {
+  return value_of(graph_, x).shape;
+}
+
+std::string ModelBuilder::in_scope(std::string_view name) const {
+  return scope_.empty() ? std::string(name) : fmt::format("{}/{}", scope_, name);
+}
+
+std::string ModelBuilder::unique_name(const std::string& first) {
+  std::string name = first;
+  while (used_.contains(name)) {
+    name = fmt::format("{}_{}", first, ++used_[first]);
+  }
+  used_.emplace(name, 1);
+  return name;
+}
+
+Op ModelBuilder::make_op(std::string_view kind) {
+  return {.name = unique_name(in_scope(kind)), .kind = std::string(kind), .scope = scope_};
+}
+
+Tensor ModelBuilder::emit(Op op, std::span<const Tensor> inputs) {
+  // A variable shares its device with the op that reads it first.
+  for (const Tensor input : inputs) {
+    const bool is_variable = value_of(graph_, input).persistent;
+    const auto producer = index_of(input.op);
+    if (is_variable && boost::out_degree(producer, graph_) == 0) {
+      Op& variable = graph_[producer];
+      if (op.colocation.empty()) {
+        op.colocation = variable.colocation;
+      } else {
+        variable.colocation = op.colocation;
+      }
+    }
+  }
+  return {append_op(graph_, std::move(op), inputs), 0};
+}
+
+Tensor ModelBuilder::emit(Op op, std::initializer_list<Tensor> inputs) {
+  return emit(std::move(op), std::span(inputs.begin(), inputs.size()));
+}
+
+Tensor ModelBuilder::add_variable(const std::string& name, std::vector<std::int64_t> shape) {
+  check_extents(name, shape);
+  Op op{.name = unique_name(name), .kind = "variable", .shape = shape, .scope = scope_};
+  op.colocation = op.name;
+  op.parameters = product(shape);
+  op.outputs = {make_output(std::move(shape), type_)};
+  op.outputs[0].persistent = true;
+  op.persistent_bytes = op.outputs[0].bytes;
+  return emit(std::move(op), {});
+}
+
+Tensor ModelBuilder::variable(std::string_view name, std::vector<std::int64_t> shape) {
+  return add_variable(in_scope(name), std::move(shape));
+}
+
+Tensor ModelBuilder::variable(const Op& reader, std::string_view name,
+                              std::vector<std::int64_t> shape) {
+  return add_variable(fmt::format("{}/{}", reader.name, name), std::move(shape));
+}
+
+void ModelBuilder::check_extents(std::string_view name, std::span<const std::int64_t> shape) const {
+  if (std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 1; })) {
+    fail(fmt::format("'{}': expected dimensions of at least 1, found [{}]", name,
+                     fmt::join(shape, ", ")));
+  }
+}
+
+Tensor ModelBuilder::input(std::string_view name, std::vector<std::int64_t> shape, DataType type) {
+  check_extents(name, shape);
+  Op op{.name = unique_name(in_scope(name)), .kind = "input", .shape = shape, .scope = scope_};
+  op.outputs = {make_output(std::move(shape), type)};
+  return emit(std::move(op), {});
+}
+
+Tensor ModelBuilder::batch_norm(Tensor x) {
+  const Output value = value_of(graph_, x);
+  if (value.shape.size() < 2) {
+    fail(fmt::format("expected a tensor [N, C, ...], found [{}]", fmt::join(value.shape, ", ")));
+  }
+  const auto channels = value.shape[1];
+  const auto elements = product(value.shape);
+  Op op = make_op("batch_norm");
+  const Tensor scale_offset = variable(op, "scale_offset", {2, channels});
+  op.shape = {value.shape[0], channels, elements / (value.shape[0] * channels)};
+  // For each element: sum and sum of squares, then one multiply-add with the channel's constants.
+  op.flops = product({5, elements});
+  op.persistent_bytes = product({2, channels, kFloatBytes});  // moving mean and variance
+  op.bytes_read = sum({value.bytes, op.persistent_bytes});
+  op.bytes_written = op.persistent_bytes;
+  op.outputs = {make_output(value.shape, value.type),
+                make_output({2, channels}, DataType::kFloat32)};
+  return emit(std::move(op), {x, scale_offset});
+}
+
+Tensor ModelBuilder::elementwise(std::string_view kind, std::int64_t flops_per_element, Tensor x) {
+  const Output value = value_of(graph_, x);
+  const auto elements = product(value.shape);
+  Op op = make_op(kind);
+  op.shape = {elements};
+  op.flops = product({flops_per_element, elements});
+  op.outputs = {make_output(value.shape, value.type)};
+  return emit(std::move(op), {x});
+}
+
+Tensor ModelBuilder::elementwise(std::string_view kind, Tensor a, Tensor b) {
+  const Output value = value_of(graph_, a);
+  if (shape(b) != value.shape) {
+    fail(fmt::format("cannot {} [{}] and [{}]", kind, fmt::join(value.shape, ", "),
+                     fmt::join(shape(b), ", ")));
+  }
+  Op op = make_op(kind);
+  op.shape = {product(value.shape)};
+  op.flops = op.shape[0];
+  op.outputs = {make_output(value.shape, value.type)};
+  return emit(std::move(op), {a, b});
+}
+
+Tensor ModelBuilder::relu(Tensor x) { return elementwise("relu", 1, x); }
+
+Tensor ModelBuilder::tanh(Tensor x) { return elementwise("tanh", 1, x); }
+
+Tensor ModelBuilder::sigmoid(Tensor x) { return elementwise("sigmoid", 1, x); }
+
+Tensor ModelBuilder::scale(Tensor x) { return elementwise("scale", 1, x); }
+
+Tensor ModelBuilder::add(Tensor a, Tensor b) { return elementwise("add", a, b); }
+
+Tensor ModelBuilder::subtract(Tensor a, Tensor b) { return elementwise("subtract", a, b); }
+
+Tensor ModelBuilder::multiply(Tensor a, Tensor b) { return elementwise("multiply", a, b); }
+
+Tensor ModelBuilder::dropout(Tensor x) {
+  const Output value = value_of(graph_, x);
+  Op op = make_op("dropout");
+  op.shape = {product(value.shape)};
+  op.flops = product({2, op.shape[0]});  // compares a random number, scales what is left
+  op.outputs = {make_output(value.shape, value.type), make_output(value.shape, DataType::kBool)};
+  return emit(std::move(op), {x});
+}
+
+Tensor ModelBuilder::softmax_cross_entropy(Tensor logits, Tensor labels) {
+  const Output value = value_of(graph_, logits);
+  if (value.shape.size() != 2 || shape(labels) != std::vector{value.shape[0]}) {
+    fail(fmt::format("expected logits [N, classes] and labels [N], found [{}] and [{}]",
+                     fmt::join(value.shape, ", "), fmt::join(shape(labels), ", ")));
+  }
+  Op op = make_op("softmax_cross_entropy");
+  op.shape = value.shape;
+  // Softmax, and a logarithm and an addition for each row.
+  op.flops = sum({product({5, product(value.shape)}), product({2, value.shape[0]})});
+  op.outputs = {make_output({}, DataType::kFloat32), make_output(value.shape, value.type)};
+  return emit(std::move(op), {logits, labels});
+}
+
+Tensor ModelBuilder::add_losses(std::span<const Tensor> losses) {
+  if (losses.empty() ||
+      std::ranges::any_of(losses, [&](Tensor loss) { return !shape(loss).empty(); })) {
+    fail("expected at least one loss, all of them scalars");
+  }
+  Op op = make_op("add_losses");
+  const auto terms = static_cast<std::int64_t>(losses.size());
+  op.shape = {terms, 1};
+  op.flops = 2 * terms - 1;
+  op.outputs = {make_output({}, DataType::kFloat32)};
+  return emit(std::move(op), losses);
+}
+
+OpGraph ModelBuilder::finish() && {
+  validate(graph_, graph_[boost::graph_bundle].name);
+  return std::move(graph_);
+}
+
+}  // namespace emplace

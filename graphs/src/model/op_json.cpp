@@ -1,0 +1,234 @@
+#include "op_json.hpp"
+
+#include <emplace/base/json.hpp>
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+// Writes one JSON object in one line, without the members that have their default value.
+class ObjectWriter {
+ public:
+  explicit ObjectWriter(std::string& text) : text_(text) { text_ += '{'; }
+  ~ObjectWriter() { text_ += '}'; }
+  ObjectWriter(const ObjectWriter&) = delete;
+  ObjectWriter& operator=(const ObjectWriter&) = delete;
+
+  void member(std::string_view key, std::string_view value) {
+    fmt::format_to(std::back_inserter(text_), "{}\"{}\": {}", is_first_ ? "" : ", ", key, value);
+    is_first_ = false;
+  }
+  void text(std::string_view key, const std::string& value) {
+    if (!value.empty()) {
+      member(key, json_text(value));
+    }
+  }
+  void quantity(std::string_view key, std::int64_t value) {
+    if (value != 0) {
+      member(key, fmt::to_string(value));
+    }
+  }
+  void dimensions(std::string_view key, const std::vector<std::int64_t>& values) {
+    if (!values.empty()) {
+      member(key, fmt::format("[{}]", fmt::join(values, ", ")));
+    }
+  }
+
+ private:
+  std::string& text_;
+  bool is_first_ = true;
+};
+
+void write_output(std::string& text, const Output& output) {
+  ObjectWriter object(text);
+  object.dimensions("shape", output.shape);
+  if (output.type != DataType::kFloat32) {
+    object.member("type", fmt::format("\"{}\"", to_string(output.type)));
+  }
+  object.quantity("bytes", output.bytes);
+  if (output.persistent) {
+    object.member("persistent", "true");
+  }
+}
+
+void write_measured(std::string& text, const MeasuredCost& cost) {
+  ObjectWriter object(text);
+  object.member("device_class", json_text(cost.device_class));
+  object.member("cost_us", fmt::to_string(cost.cost_us));
+  if (cost.spread != 0) {
+    object.member("spread", fmt::to_string(cost.spread));
+  }
+}
+
+// Writes a list of objects as the member `key`, unless it is empty.
+template <class Item>
+void write_list(ObjectWriter& object, std::string_view key, const std::vector<Item>& items,
+                void (*write_item)(std::string&, const Item&)) {
+  if (items.empty()) {
+    return;
+  }
+  std::string text = "[";
+  for (const Item& item : items) {
+    text += text.size() == 1 ? "" : ", ";
+    write_item(text, item);
+  }
+  object.member(key, text + ']');
+}
+
+// An object whose members may have other names in the file.
+class Members {
+ public:
+  Members(const JsonCursor& object, const MemberNames& names) : object_(object), names_(names) {}
+
+  std::optional<JsonCursor> find(std::string_view key) const {
+    const auto name = names_.find(key);
+    return object_.find(name == names_.end() ? key : name->second);
+  }
+
+ private:
+  const JsonCursor& object_;
+  const MemberNames& names_;
+};
+
+template <class Object>
+std::int64_t read_quantity(const Object& object, std::string_view key) {
+  const auto member = object.find(key);
+  return member ? member->integer(0) : 0;
+}
+
+template <class Object>
+std::vector<std::int64_t> read_dimensions(const Object& object) {
+  std::vector<std::int64_t> dimensions;
+  if (const auto member = object.find("shape")) {
+    for (const JsonCursor& dimension : member->elements()) {
+      dimensions.push_back(dimension.integer(0));
+    }
+  }
+  return dimensions;
+}
+
+// Returns the enumerator whose name the member `key` gives, by default the first.
+template <class Enum, class Object>
+Enum read_enum(const Object& object, std::string_view key,
+               std::span<const std::string_view> names) {
+  const auto member = object.find(key);
+  return member ? static_cast<Enum>(member->one_of(names)) : Enum{};
+}
+
+Output read_output(const JsonCursor& object) {
+  object.expect_only({"shape", "type", "bytes", "persistent"});
+  Output output{.shape = read_dimensions(object),
+                .type = read_enum<DataType>(object, "type", kDataTypes),
+                .bytes = read_quantity(object, "bytes")};
+  if (const auto member = object.find("persistent")) {
+    output.persistent = member->boolean();
+  }
+  return output;
+}
+
+std::vector<MeasuredCost> read_measured(const JsonCursor& list) {
+  std::vector<MeasuredCost> measured;
+  std::unordered_set<std::string> classes;
+  for (const JsonCursor& object : list.elements()) {
+    object.expect_only({"device_class", "cost_us", "spread"});
+    const JsonCursor device_class = object.at("device_class");
+    MeasuredCost cost{
+        .device_class = device_class.non_empty_text(),
+        .cost_us = object.at("cost_us").number(0, std::numeric_limits<double>::max())};
+    if (const auto spread = object.find("spread")) {
+      cost.spread = spread->number(0, kMaxCostSpread);
+    }
+    if (!classes.insert(cost.device_class).second) {
+      device_class.fail("the class appears twice");
+    }
+    measured.push_back(std::move(cost));
+  }
+  return measured;
+}
+
+template <class Object>
+std::string text_of(const Object& object, std::string_view key) {
+  const auto member = object.find(key);
+  return member ? member->text() : "";
+}
+
+// Reads all but name and kind.
+template <class Object>
+Op read_quantities(const Object& object) {
+  Op op{.phase = read_enum<Phase>(object, "phase", kPhases),
+        .shape = read_dimensions(object),
+        .flops = read_quantity(object, "flops"),
+        .bytes_read = read_quantity(object, "bytes_read"),
+        .bytes_written = read_quantity(object, "bytes_written"),
+        .parameters = read_quantity(object, "parameters"),
+        .persistent_bytes = read_quantity(object, "persistent_bytes"),
+        .workspace_bytes = read_quantity(object, "workspace_bytes"),
+        .colocation = text_of(object, "colocation"),
+        .scope = text_of(object, "scope")};
+  if (const auto outputs = object.find("outputs")) {
+    for (const JsonCursor& output : outputs->elements()) {
+      op.outputs.push_back(read_output(output));
+    }
+  }
+  if (const auto measured = object.find("measured")) {
+    op.measured = read_measured(*measured);
+  }
+  return op;
+}
+
+}  // namespace
+
+void write_op(std::string& text, const Op& op) {
+  ObjectWriter object(text);
+  object.member("name", json_text(op.name));
+  object.member("kind", json_text(op.kind));
+  if (op.phase != Phase::kForward) {
+    object.member("phase", fmt::format("\"{}\"", to_string(op.phase)));
+  }
+  object.dimensions("shape", op.shape);
+  object.quantity("flops", op.flops);
+  object.quantity("bytes_read", op.bytes_read);
+  object.quantity("bytes_written", op.bytes_written);
+  write_list(object, "outputs", op.outputs, write_output);
+  object.quantity("parameters", op.parameters);
+  object.quantity("persistent_bytes", op.persistent_bytes);
+  object.quantity("workspace_bytes", op.workspace_bytes);
+  object.text("colocation", op.colocation);
+  object.text("scope", op.scope);
+  write_list(object, "measured", op.measured, write_measured);
+}
+
+std::string read_text(const JsonCursor& object, std::string_view key) {
+  return text_of(object, key);
+}
+
+Op read_op(const JsonCursor& object) {
+  object.expect_only({"name", "kind", "phase", "shape", "flops", "bytes_read", "bytes_written",
+                      "outputs", "parameters", "persistent_bytes", "workspace_bytes", "colocation",
+                      "scope", "measured"});
+  Op op = read_quantities(object);
+  op.name = object.at("name").non_empty_text();
+  op.kind = object.at("kind").non_empty_text();
+  return op;
+}
+
+Op read_foreign_op(const JsonCursor& object, std::string name, const MemberNames& names) {
+  const Members members(object, names);
+  Op op = read_quantities(members);
+  const auto own_name = members.find("name");
+  const auto kind = members.find("kind");
+  op.name = own_name ? own_name->non_empty_text() : std::move(name);
+  op.kind = kind ? kind->non_empty_text() : "op";
+  return op;
+}
+
+}  // namespace emplace

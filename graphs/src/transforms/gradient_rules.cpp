@@ -1,0 +1,201 @@
+#include "gradient_rules.hpp"
+
+#include "model/assemble.hpp"
+#include "model/element_type.hpp"
+
+#include <emplace/base/error.hpp>
+
+#include <boost/range/iterator_range.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace emplace {
+
+GradientStep::GradientStep(OpGraph& graph, OpId op, std::vector<std::optional<Tensor>> gradients,
+                           const IdVector<OpId, bool>& wanted,
+                           IdVector<OpId, OutputGradients>& given)
+    : graph_(graph),
+      op_(op),
+      gradients_(std::move(gradients)),
+      used_(gradients_.size(), false),
+      wanted_(wanted),
+      given_(given) {
+  for (const auto edge : boost::make_iterator_range(boost::in_edges(index_of(op), graph))) {
+    if (graph[edge].output != Dependency::kControl) {
+      inputs_.push_back({static_cast<OpId>(boost::source(edge, graph)), graph[edge].output});
+    }
+  }
+}
+
+Tensor GradientStep::input(std::size_t index) const {
+  if (index >= inputs_.size()) {
+    fail_arity("inputs", index);
+  }
+  return inputs_[index];
+}
+
+Tensor GradientStep::output(std::int32_t index) const {
+  if (index_of(index) >= op().outputs.size()) {
+    fail_arity("outputs", index_of(index));
+  }
+  return {op_, index};
+}
+
+std::int64_t GradientStep::dimension(std::size_t index) const {
+  const auto shape = op().shape;
+  if (index >= shape.size()) {
+    fail_arity("entries in shape", index);
+  }
+  return shape[index];
+}
+
+void GradientStep::fail_arity(std::string_view what, std::size_t index) const {
+  throw Error(ErrorCode::kFormat, fmt::format("op '{}' of kind {}: expected at least {} {}",
+                                              op().name, op().kind, index + 1, what));
+}
+
+void GradientStep::fail_output(std::size_t index) const {
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("op '{}' of kind {}: no gradient rule for its output {}", op().name,
+                          op().kind, index));
+}
+
+bool GradientStep::has_gradient(std::int32_t output) const {
+  const std::size_t index = index_of(output);
+  return index < gradients_.size() && gradients_[index].has_value();
+}
+
+Tensor GradientStep::gradient(std::int32_t output) {
+  if (!has_gradient(output)) {
+    const auto other =
+        std::ranges::find_if(gradients_, [](const auto& g) { return g.has_value(); });
+    fail_output(static_cast<std::size_t>(other - gradients_.begin()));
+  }
+  const std::size_t index = index_of(output);
+  used_[index] = true;
+  return *gradients_[index];
+}
+
+void GradientStep::expect_constant_gradient() {
+  if (gradient().op != kConstantGradient.op) {
+    fail_loss_misused(op().name);
+  }
+}
+
+void GradientStep::expect_all_gradients_used() const {
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    if (gradients_[i] && !used_[i]) {
+      fail_output(i);
+    }
+  }
+}
+
+Output GradientStep::input_value(std::size_t index) const { return value_of(graph_, input(index)); }
+
+bool GradientStep::wants(std::size_t index) const {
+  return wanted_[input(index).op] && is_floating(input_value(index).type);
+}
+
+Op GradientStep::make_op(std::string_view kind, std::string_view suffix) const {
+  const Op forward = op();
+  return {.name = fmt::format("{}/{}", forward.name, suffix),
+          .kind = std::string(kind),
+          .phase = Phase::kBackward,
+          .shape = forward.shape,
+          .scope = forward.scope};
+}
+
+Tensor GradientStep::emit(Op op, std::span<const Tensor> inputs) {
+  if (std::ranges::any_of(inputs, [](Tensor t) { return t.op == kConstantGradient.op; })) {
+    fail_loss_misused(this->op().name);
+  }
+  return {append_op(graph_, std::move(op), inputs), 0};
+}
+
+Tensor GradientStep::emit(Op op, std::initializer_list<Tensor> inputs) {
+  return emit(std::move(op), std::span(inputs.begin(), inputs.size()));
+}
+
+void GradientStep::give(std::size_t index, Tensor gradient) {
+  const Tensor receiver = input(index);
+  if (!wants(index)) {
+    return;
+  }
+  given_[receiver.op][index_of(receiver.output)].push_back(gradient);
+}
+
+void GradientStep::give_by_op(std::size_t index, std::string_view kind, std::string_view suffix,
+                              std::int64_t flops, std::initializer_list<Tensor> inputs) {
+  if (!wants(index)) {
+    return;
+  }
+  const Output value = input_value(index);
+  Op op = make_op(kind, suffix);
+  op.flops = flops;
+  op.outputs = {make_output(value.shape, value.type)};
+  give(index, emit(std::move(op), inputs));
+}
+
+void fail_loss_misused(std::string_view name) {
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("op '{}': a loss may only be added to other losses", name));
+}
+
+GradientRule find_gradient_rule(std::string_view kind) {
+  for (const auto rules :
+       {attention_rules(), convolution_rules(), elementwise_rules(), function_rules(),
+        linear_rules(), recurrent_rules(), reduction_rules(), routing_rules(), shape_rules()}) {
+    const auto found = std::ranges::find(rules, kind, &NamedRule::kind);
+    if (found != rules.end()) {
+      return found->rule;
+    }
+  }
+  return nullptr;
+}
+
+Output like(const Output& value) { return make_output(value.shape, value.type); }
+
+std::int64_t elements(const GradientStep& step) { return product(step.input_value(0).shape); }
+
+void give_unary(GradientStep& step, std::string_view kind, std::int64_t flops,
+                std::initializer_list<Tensor> inputs) {
+  step.give_by_op(0, kind, "grad", flops, inputs);
+}
+
+void give_norm(GradientStep& step, std::string_view kind, std::int64_t flops_per_element,
+               std::int64_t more_bytes) {
+  Op op = step.make_op(kind, "grad");
+  op.flops = product({flops_per_element, elements(step)});
+  op.bytes_read = more_bytes;
+  std::vector<Tensor> inputs{step.gradient()};
+  for (std::size_t i = 0; i < step.num_inputs(); ++i) {
+    inputs.push_back(step.input(i));
+    op.outputs.push_back(like(step.input_value(i)));
+  }
+  inputs.push_back(step.output(1));
+  Tensor gradient = step.emit(std::move(op), inputs);
+  for (std::size_t i = 0; i < step.num_inputs(); ++i, ++gradient.output) {
+    step.give(i, gradient);
+  }
+}
+
+void give_reduced(GradientStep& step, std::size_t index, Tensor gradient, std::string_view suffix) {
+  const Output value = step.input_value(index);
+  const Output whole = step.op().outputs[0];
+  if (!step.wants(index) || value.shape == whole.shape) {
+    return step.give(index, gradient);
+  }
+  const std::int64_t count = product(value.shape);
+  const std::int64_t terms = product(whole.shape);
+  // Ones in front only describe the same numbers in another way.
+  const bool is_same = count == terms;
+  Op op = step.make_op(is_same ? "reshape" : "reduce_sum", fmt::format("{}_sum", suffix));
+  op.shape = is_same ? value.shape : std::vector{terms, count};
+  op.flops = is_same ? 0 : terms - count;
+  op.outputs = {like(value)};
+  step.give(index, step.emit(std::move(op), {gradient}));
+}
+
+}  // namespace emplace

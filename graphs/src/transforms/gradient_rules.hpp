@@ -1,0 +1,148 @@
+#pragma once
+
+// One gradient rule per kind of op: given the gradients of the op's outputs, a rule adds the ops
+// that compute the gradients of its inputs. A rule sees one forward op through a GradientStep and
+// knows neither the graph nor the other rules. Rules stand in files by subject; each file has a
+// table of its own.
+
+#include <emplace/base/id_vector.hpp>
+#include <emplace/graphs/model_builder.hpp>
+#include <emplace/graphs/op_graph.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+/// Stands for a gradient that is known when the graph is built: that of a loss.
+inline constexpr Tensor kConstantGradient{};
+
+/// Holds the gradients that were given to the outputs of an op, to be summed: a list for each.
+using OutputGradients = std::vector<std::vector<Tensor>>;
+
+/// Shows one forward op to its gradient rule and takes the answers.
+class GradientStep {
+ public:
+  /// Differentiates `op` of `graph`, whose outputs have these gradients; none means that nothing
+  /// that is differentiated reads the output. `wanted` says of each op whether a variable is
+  /// upstream of it; `given` receives the gradients of the inputs.
+  GradientStep(OpGraph& graph, OpId op, std::vector<std::optional<Tensor>> gradients,
+               const IdVector<OpId, bool>& wanted, IdVector<OpId, OutputGradients>& given);
+
+  /// Returns the forward op; a copy, because adding ops moves them.
+  Op op() const { return graph_[index_of(op_)]; }
+
+  /// Returns an entry of the forward op's shape; throws kFormat if it has no such entry.
+  std::int64_t dimension(std::size_t index) const;
+
+  /// Returns the number of inputs.
+  std::size_t num_inputs() const { return inputs_.size(); }
+
+  /// Returns an input of the forward op; throws kFormat if it has no such input.
+  Tensor input(std::size_t index) const;
+
+  /// Returns what an input is: shape, type and bytes.
+  Output input_value(std::size_t index) const;
+
+  /// Returns an output of the forward op; throws kFormat if it has no such output.
+  Tensor output(std::int32_t index) const;
+
+  /// Says whether an output has a gradient. At least one output has.
+  bool has_gradient(std::int32_t output) const;
+
+  /// Returns the gradient of an output; it may be kConstantGradient. Throws kUnsupported, naming an
+  /// output that has a gradient, if this one has none.
+  Tensor gradient(std::int32_t output = 0);
+
+  /// Throws kUnsupported unless the first output's gradient is kConstantGradient.
+  void expect_constant_gradient();
+
+  /// Throws kUnsupported if an output has a gradient that the rule did not ask for.
+  void expect_all_gradients_used() const;
+
+  /// Says whether the gradient of an input is needed.
+  bool wants(std::size_t index) const;
+
+  /// Starts a backward op called `<forward name>/<suffix>` in the forward op's scope, with its
+  /// shape.
+  Op make_op(std::string_view kind, std::string_view suffix) const;
+
+  /// Adds a backward op and returns its first output. Throws kUnsupported if one of the inputs is
+  /// kConstantGradient: ops other than losses cannot follow a loss.
+  Tensor emit(Op op, std::span<const Tensor> inputs);
+  Tensor emit(Op op, std::initializer_list<Tensor> inputs);
+
+  /// Hands over the gradient of an input; one that is not needed is dropped.
+  void give(std::size_t index, Tensor gradient);
+
+  /// Adds a backward op of `kind` called `<forward name>/<suffix>` that reads `inputs` and makes
+  /// the gradient of an input, of which it has shape and type, and hands it over. An op for a
+  /// gradient that is not needed is not added.
+  void give_by_op(std::size_t index, std::string_view kind, std::string_view suffix,
+                  std::int64_t flops, std::initializer_list<Tensor> inputs);
+
+ private:
+  [[noreturn]] void fail_arity(std::string_view what, std::size_t index) const;
+  [[noreturn]] void fail_output(std::size_t index) const;
+
+  OpGraph& graph_;
+  OpId op_;
+  std::vector<std::optional<Tensor>> gradients_;
+  std::vector<bool> used_;  // which of the gradients the rule has asked for
+  const IdVector<OpId, bool>& wanted_;
+  IdVector<OpId, OutputGradients>& given_;
+  std::vector<Tensor> inputs_;
+};
+
+/// Throws kUnsupported: the op called `name` mixes a loss with something else.
+[[noreturn]] void fail_loss_misused(std::string_view name);
+
+/// Adds the backward ops of one forward op.
+using GradientRule = void (*)(GradientStep&);
+
+/// Adds one op for the gradients of what is normalized, the first input, and of what is learned,
+/// the others; it reads the inputs and the statistics, the second output, and `more_bytes` beside.
+void give_norm(GradientStep& step, std::string_view kind, std::int64_t flops_per_element,
+               std::int64_t more_bytes = 0);
+
+/// Hands over the gradient of an input that may have been broadcast to the result, from one of the
+/// result's shape: where the input has fewer elements, an op of kind `reduce_sum` called
+/// `<forward name>/<suffix>_sum` adds them up.
+void give_reduced(GradientStep& step, std::size_t index, Tensor gradient, std::string_view suffix);
+
+/// Says how ops of one kind are differentiated.
+struct NamedRule {
+  std::string_view kind;
+  GradientRule rule;
+};
+
+/// Returns the rules of one subject.
+std::span<const NamedRule> attention_rules();
+std::span<const NamedRule> convolution_rules();
+std::span<const NamedRule> elementwise_rules();
+std::span<const NamedRule> function_rules();
+std::span<const NamedRule> linear_rules();
+std::span<const NamedRule> recurrent_rules();
+std::span<const NamedRule> reduction_rules();
+std::span<const NamedRule> routing_rules();
+std::span<const NamedRule> shape_rules();
+
+/// Returns the rule for ops of `kind`, or null.
+GradientRule find_gradient_rule(std::string_view kind);
+
+/// Returns an output that is like `value`: the gradient of a tensor is like the tensor.
+Output like(const Output& value);
+
+/// Returns the number of elements of the forward op's first input.
+std::int64_t elements(const GradientStep& step);
+
+/// Adds the one backward op of a forward op, of which only the first input has a gradient; it reads
+/// `inputs`.
+void give_unary(GradientStep& step, std::string_view kind, std::int64_t flops,
+                std::initializer_list<Tensor> inputs);
+
+}  // namespace emplace
