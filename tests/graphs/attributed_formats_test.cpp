@@ -296,6 +296,26 @@ TEST(Dot, ReadsTheConventionOfSimGrid) {
                                             Edge("1", "2", -1)));
 }
 
+// https://graphviz.org/doc/info/lang.html: digits may be missing before or behind the point.
+TEST(Dot, ReadsNumbersAsItsLanguageHasThem) {
+  const OpGraph graph = read("dot", R"(digraph { a [size=5., op_shape="[1]"]; b [size="007."];
+    c [cost_us=.5]; a -> b [size="-1."]; b -> c [bytes=12.] })");
+  EXPECT_EQ(graph[0].flops, 5);
+  EXPECT_EQ(graph[1].flops, 7);
+  EXPECT_EQ(graph[2].measured.at(0).cost_us, 0.5);
+  EXPECT_EQ(graph[boost::edge(0, 1, graph).first].output, Dependency::kControl);
+  EXPECT_EQ(graph[boost::edge(1, 2, graph).first].output, 0);
+  EXPECT_EQ(graph[1].outputs.at(0).bytes, 12);
+}
+
+TEST(GraphMl, ReadsNumbersAsXmlSchemaHasThem) {
+  const OpGraph graph = read("graphml", R"(<graphml><key id="c" for="node" attr.name="cost_us"/>
+    <graph edgedefault="directed"><node id="a"><data key="c">5.</data></node>
+    <node id="b"><data key="c">.25</data></node></graph></graphml>)");
+  EXPECT_EQ(graph[0].measured.at(0).cost_us, 5);
+  EXPECT_EQ(graph[1].measured.at(0).cost_us, 0.25);
+}
+
 TEST(Dot, TakesSizesBelowZeroOfSimGridForNone) {
   const OpGraph graph = read("dot", "digraph { a [size=-1]; b [size=3]; a -> b [size=\"-1\"] }");
   EXPECT_EQ(graph[0].flops, 0);

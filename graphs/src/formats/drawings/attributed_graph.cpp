@@ -10,8 +10,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string_view>
 
 namespace emplace {
 namespace {
@@ -23,10 +26,23 @@ constexpr std::array<std::string_view, 8> kTexts = {"name",  "op_name",    "grap
 // Doubles beyond this do not fit 64 bits.
 constexpr double kMaxBytes = 9.2e18;
 
+// Reads a number that JSON would write otherwise: "5.", ".5", "-.5", "007", as DOT and GraphML may
+// have them.
+std::optional<double> number_of(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number =
+      error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
 // Reads `text` as JSON; what is none stays a text, which the reader of the attribute then refuses.
 // A whole number may be written as 1e9, as SimGrid does.
 nlohmann::json value_of(const std::string& text) {
   nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+  if (const auto number = value.is_discarded() ? number_of(text) : std::nullopt) {
+    value = *number;
+  }
   if (value.is_discarded()) {
     return text;
   }
