@@ -39,6 +39,48 @@ TEST(Dax, ReadsJobsFilesAndDependencies) {
   EXPECT_EQ(graph[boost::edge(1, 3, graph).first].output, Dependency::kControl);
 }
 
+// The bytes of the transfer between two jobs; -1 if the edge only orders, -2 if there is none.
+std::int64_t bytes_between(const OpGraph& graph, std::size_t from, std::size_t to) {
+  const auto [edge, exists] = boost::edge(from, to, graph);
+  if (!exists) {
+    return -2;
+  }
+  const std::int32_t output = graph[edge].output;
+  return output < 0 ? -1 : graph[from].outputs.at(static_cast<std::size_t>(output)).bytes;
+}
+
+// As in the Montage workflows of Pegasus' gallery.
+TEST(Dax, EachWriterOfAFileHandsItToEachReader) {
+  const OpGraph graph = read(
+      "<adag name='w'><job id='a'><uses file='f' link='output' size='100'/></job>"
+      "<job id='b'><uses file='f' link='output' size='200'/></job>"
+      "<job id='c'><uses file='f' link='input' size='100'/></job>"
+      "<job id='d'><uses file='f' link='input'/></job></adag>");
+  EXPECT_EQ(bytes_between(graph, 0, 2), 100);
+  EXPECT_EQ(bytes_between(graph, 1, 2), 200);
+  EXPECT_EQ(bytes_between(graph, 0, 3), 100);
+  EXPECT_EQ(bytes_between(graph, 1, 3), 200);
+  EXPECT_EQ(boost::num_edges(graph), 4U);
+}
+
+// What changes a file reads what was before it, and not what changes it later.
+TEST(Dax, AFileThatIsChangedGoesOnInTheOrderOfItsJobs) {
+  const OpGraph graph = read(
+      "<adag name='w'><job id='a'><uses file='f' link='inout' size='100'/></job>"
+      "<job id='b'><uses file='f' link='inout' size='200'/></job>"
+      "<child ref='b'><parent ref='a'/></child></adag>");
+  EXPECT_EQ(bytes_between(graph, 0, 1), 100);
+  EXPECT_EQ(boost::num_edges(graph), 1U);
+}
+
+// The generators give -1 for what they do not know.
+TEST(Dax, AnUnknownRuntimeIsNoCost) {
+  const OpGraph graph = read("<adag><job id='a' runtime='-1'/><job id='b' runtime='0'/></adag>");
+  EXPECT_TRUE(graph[0].measured.empty());
+  ASSERT_EQ(graph[1].measured.size(), 1U);
+  EXPECT_EQ(graph[1].measured[0].cost_us, 0);
+}
+
 TEST(Dax, FilesAreDependenciesWithoutSayingSo) {
   const OpGraph graph = read(
       "<adag name='w'><job id='b'><uses name='f' link='input'/></job>"

@@ -245,10 +245,6 @@ std::vector<Mistake> mistakes() {
        "x.file:2: expected runtime to be a number of at most 1000000000000, found 'long'"},
       {"dax", "NoFile", "<adag><job id='a'>\n<uses link='input'/></job></adag>",
        "x.file:2: expected an attribute 'name' of <uses>"},
-      {"dax", "TwoWriters",
-       "<adag><job id='a'><uses name='f' link='output'/></job>\n"
-       "<job id='b'><uses name='f' link='output'/></job></adag>",
-       "x.file:2: two jobs write the file 'f'"},
       {"dax", "UnknownChild", "<adag><job id='a'/>\n<child ref='b'/></adag>",
        "x.file:2: no job above has the id 'b'"},
       {"dax", "SelfLoop", "<adag><job id='a'/>\n<child ref='a'><parent ref='a'/></child></adag>",

@@ -79,5 +79,40 @@ TEST(WfCommons, AnEdgeMayStandAtOneEndOnlyAndParentsBeCalledByName) {
   EXPECT_TRUE(graph[1].measured.empty());
 }
 
+// Version 1.0 calls tasks jobs and gives memory in kilobytes. A transfer lists what it moves once,
+// as what it stages in or out.
+TEST(WfCommons, ATransferHandsOnWhatItMoves) {
+  const OpGraph graph = GraphFormats::global().read(Spec::parse("wfcommons"), R"(
+    {"name": "old", "schemaVersion": "1.0", "workflow": {"makespan": 9, "executedAt": "x", "jobs": [
+      {"name": "stage_in_0", "type": "transfer", "runtime": 1,
+       "files": [{"link": "input", "name": "f", "size": 100},
+                 {"link": "input", "name": "g", "size": 7}]},
+      {"name": "work_ID1", "type": "compute", "runtime": 2, "memory": 3, "parents": ["stage_in_0"],
+       "files": [{"link": "input", "name": "f", "size": 100},
+                 {"link": "output", "name": "h", "size": 50}]},
+      {"name": "stage_out_0", "type": "transfer", "runtime": 1, "parents": ["work_ID1"],
+       "files": [{"link": "output", "name": "h", "size": 50}]},
+      {"name": "last_ID2", "type": "compute", "runtime": 1, "parents": ["stage_out_0"],
+       "files": [{"link": "input", "name": "h", "size": 50}]}]}})",
+                                                    "old.json");
+  ASSERT_EQ(num_ops(graph), 4);
+  EXPECT_THAT(bytes_into(graph, 1), UnorderedElementsAre(100));
+  EXPECT_THAT(bytes_into(graph, 2), UnorderedElementsAre(50));
+  EXPECT_THAT(bytes_into(graph, 3), UnorderedElementsAre(50));
+  EXPECT_EQ(graph[1].workspace_bytes, 3000);
+}
+
+// Two files of one name are two if their folders differ.
+TEST(WfCommons, FilesOfTwoFoldersAreTwo) {
+  const OpGraph graph = GraphFormats::global().read(Spec::parse("wfcommons"), R"(
+    {"name": "old", "schemaVersion": "1.4", "workflow": {"tasks": [
+      {"name": "a", "files": [{"link": "output", "name": "f", "path": "x/", "sizeInBytes": 100},
+                              {"link": "output", "name": "f", "path": "y/", "sizeInBytes": 7}]},
+      {"name": "b", "parents": ["a"],
+       "files": [{"link": "input", "name": "f", "path": "y/", "sizeInBytes": 7}]}]}})",
+                                                    "old.json");
+  EXPECT_THAT(bytes_into(graph, 1), UnorderedElementsAre(7));
+}
+
 }  // namespace
 }  // namespace emplace::wfcommons_test

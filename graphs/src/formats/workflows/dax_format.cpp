@@ -4,8 +4,8 @@
 //     size="4222080"/></job> <child ref="ID02"><parent ref="ID01"/></child>
 //
 // Jobs become ops (workflow.hpp), seconds of `runtime` their measured cost, names their scopes. A
-// child waits for its parents, and whoever reads a file for the job that writes it. Sizes of files
-// that only readers give count for the writer. A nested <dag> or <dax> is another file: refused.
+// child waits for its parents, and whoever reads a file for all jobs that write it. Sizes of files
+// that only readers give count for the writers. A nested <dag> or <dax> is another file: refused.
 
 #include "formats/xml_reader.hpp"
 #include "workflow.hpp"
@@ -19,7 +19,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,6 +31,7 @@ namespace {
 
 constexpr double kMaxSeconds = 1e12;
 constexpr double kMaxBytes = 9e18;
+constexpr std::size_t kMaxTransfers = 10'000'000;  // many writers by many readers of one file
 
 class DaxReader final : private XmlReader {
  public:
@@ -45,11 +46,7 @@ class DaxReader final : private XmlReader {
   OpGraph finish() && {
     for (OpId task = 0; task < workflow_.num_tasks(); ++task) {
       for (const std::string& file : workflow_.files(task).inputs) {
-        if (const auto writer = writer_of_.find(file);
-            writer != writer_of_.end() && writer->second != task) {
-          set_size(writer->second, file);
-          workflow_.connect(writer->second, task);
-        }
+        connect_writers(file, task);
       }
     }
     for (const auto& [parent, child] : dependencies_) {
@@ -80,7 +77,7 @@ class DaxReader final : private XmlReader {
       if (parent == child_) {
         fail("a job would wait for itself");
       }
-      dependencies_.emplace_back(parent, child_);
+      dependencies_.emplace(parent, child_);
     }
   }
 
@@ -89,9 +86,7 @@ class DaxReader final : private XmlReader {
     if (name == "job") {
       in_job_ = false;
       for (const auto& [file, output] : files_.outputs) {
-        if (!writer_of_.emplace(file, workflow_.num_tasks()).second) {
-          fail(fmt::format("two jobs write the file '{}'", excerpt(file)));
-        }
+        writers_of_[file].push_back(workflow_.num_tasks());
       }
       workflow_.add(op_, std::move(files_));
     }
@@ -105,9 +100,10 @@ class DaxReader final : private XmlReader {
     in_job_ = true;
     files_ = {};
     op_ = {.name = id, .kind = "task", .scope = attribute("name").value_or("")};
-    if (const auto runtime = attribute("runtime")) {
-      op_.measured = {{.device_class = device_class_,
-                       .cost_us = number("runtime", *runtime, kMaxSeconds) * 1e6}};
+    const auto runtime = attribute("runtime");
+    const double seconds = runtime ? number("runtime", *runtime, kMaxSeconds) : kUnknown;
+    if (seconds >= 0) {
+      op_.measured = {{.device_class = device_class_, .cost_us = seconds * 1e6}};
     }
   }
 
@@ -116,7 +112,8 @@ class DaxReader final : private XmlReader {
     const std::string file = old_name ? *old_name : required_attribute("name");
     const std::string link = required_attribute("link");
     const auto size = attribute("size");
-    const std::int64_t bytes = size ? std::llround(number("size", *size, kMaxBytes)) : 0;
+    const std::int64_t bytes =
+        size ? std::max(0LL, std::llround(number("size", *size, kMaxBytes))) : 0;
     std::int64_t& known = bytes_of_[file];
     known = std::max(known, bytes);
     if (link == "input" || link == "inout") {
@@ -130,6 +127,9 @@ class DaxReader final : private XmlReader {
   }
 
   // The generators give -1 for what they do not know.
+  static constexpr double kUnknown = -1;
+
+  // Returns a number; it is negative where it is not known.
   double number(std::string_view name, const std::string& text, double max) const {
     double value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -137,12 +137,33 @@ class DaxReader final : private XmlReader {
       fail(fmt::format("expected {} to be a number of at most {}, found '{}'", name, max,
                        excerpt(text, 40)));
     }
-    return std::max(value, 0.0);
+    return std::max(value, kUnknown);
   }
 
+  // Lets a job that reads a file wait for those that write it, but not for those that change it
+  // afterwards.
+  void connect_writers(const std::string& file, OpId reader) {
+    const auto writers = writers_of_.find(file);
+    if (writers == writers_of_.end()) {
+      return;
+    }
+    num_transfers_ += writers->second.size();
+    if (num_transfers_ > kMaxTransfers) {
+      fail(fmt::format("expected at most {} transfers of files", kMaxTransfers));
+    }
+    for (const OpId writer : writers->second) {
+      if (writer != reader && !dependencies_.contains({reader, writer})) {
+        set_size(writer, file);
+        workflow_.connect(writer, reader);
+      }
+    }
+  }
+
+  // Gives a file of unknown size the one that its readers know.
   void set_size(OpId writer, const std::string& file) {
     Op& op = workflow_.graph()[index_of(writer)];
-    op.outputs[index_of(workflow_.files(writer).outputs.at(file))].bytes = bytes_of_.at(file);
+    std::int64_t& bytes = op.outputs[index_of(workflow_.files(writer).outputs.at(file))].bytes;
+    bytes = bytes > 0 ? bytes : bytes_of_.at(file);
   }
 
   OpId find(const std::string& id) const {
@@ -156,10 +177,11 @@ class DaxReader final : private XmlReader {
   std::string device_class_;
   std::string name_;
   Workflow workflow_;
-  std::unordered_map<std::string, OpId> op_of_;  // by id
-  std::map<std::string, OpId> writer_of_;        // by file
-  std::unordered_map<std::string, std::int64_t> bytes_of_;
-  std::vector<std::pair<OpId, OpId>> dependencies_;  // parent, child
+  std::unordered_map<std::string, OpId> op_of_;                    // by id
+  std::unordered_map<std::string, std::vector<OpId>> writers_of_;  // by file
+  std::unordered_map<std::string, std::int64_t> bytes_of_;         // the largest that a job gives
+  std::set<std::pair<OpId, OpId>> dependencies_;                   // parent, child
+  std::size_t num_transfers_ = 0;
   std::size_t depth_ = 0;
   bool in_job_ = false;
   OpId child_ = 0;

@@ -1,9 +1,9 @@
 // Scientific workflows of WfCommons (Coleman et al. 2022), WfFormat 1.5, and the versions up
-// to 1.4, which keep files and runtimes in the tasks.
+// to 1.4, which keep files and runtimes in the tasks; up to 1.2 these are called jobs.
 //
 // Tasks become ops (workflow.hpp). Files that no task writes are there before the workflow begins
-// and cost nothing. Runtimes become measured costs, memoryInBytes the workspace, the program the
-// scope.
+// and cost nothing. A task of type transfer hands on the files that it moves. Runtimes become
+// measured costs, memoryInBytes the workspace, the program the scope.
 
 #include "workflow.hpp"
 
@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,7 +33,8 @@ class WfCommonsReader {
       : device_class_(params.get<std::string>("device-class")) {
     const JsonCursor workflow = root.at("workflow");
     const auto specification = workflow.find("specification");
-    const JsonCursor tasks = (specification ? *specification : workflow).at("tasks");
+    const JsonCursor tasks =
+        specification ? specification->at("tasks") : either(workflow, "tasks", "jobs");
     if (specification) {
       read_file_sizes(*specification);
     }
@@ -109,7 +111,7 @@ class WfCommonsReader {
         if (bytes == bytes_of_.end()) {
           file.fail(fmt::format("no file has the id '{}'", excerpt(file.text())));
         }
-        write_file(file, bytes->second, files, op);
+        write_file(file, file.text(), bytes->second, files, op);
       }
     } else {
       read_inline_files(place, files, op);
@@ -119,22 +121,33 @@ class WfCommonsReader {
     workflow_.add(op, std::move(files));
   }
 
+  // A transfer lists what it moves as what it stages in or out, and so once.
   static void read_inline_files(const JsonCursor& place, WorkflowFiles& files, Op& op) {
     constexpr std::array<std::string_view, 2> kLinks = {"input", "output"};
+    const auto type = place.find("type");
+    const bool is_transfer = type && type->text() == "transfer";
     for (const JsonCursor& file : list(place, "files")) {
-      const JsonCursor name = either(file, "id", "name");
+      const JsonCursor id = either(file, "id", "name");
+      const auto folder = file.find("path");
+      const std::string name = (folder ? folder->text() : "") + id.non_empty_text();
       const std::int64_t bytes = either(file, "sizeInBytes", "size").integer(0);
-      if (file.at("link").one_of(kLinks) == 0) {
-        files.inputs.push_back(name.non_empty_text());
+      const bool is_input = file.at("link").one_of(kLinks) == 0;
+      if (is_transfer) {
+        if (add_output(op, files, name, bytes)) {
+          files.inputs.push_back(name);
+        }
+      } else if (is_input) {
+        files.inputs.push_back(name);
       } else {
-        write_file(name, bytes, files, op);
+        write_file(id, name, bytes, files, op);
       }
     }
   }
 
-  static void write_file(const JsonCursor& file, std::int64_t bytes, WorkflowFiles& files, Op& op) {
-    if (!add_output(op, files, file.non_empty_text(), bytes)) {
-      file.fail("the file appears twice");
+  static void write_file(const JsonCursor& place, const std::string& file, std::int64_t bytes,
+                         WorkflowFiles& files, Op& op) {
+    if (!add_output(op, files, file, bytes)) {
+      place.fail("the file appears twice");
     }
   }
 
@@ -149,6 +162,9 @@ class WfCommonsReader {
     }
     if (const auto memory = task.find("memoryInBytes")) {
       op.workspace_bytes = memory->integer(0);
+    } else if (const auto kilobytes = task.find("memory")) {  // until 1.3
+      constexpr double kMaxKilobytes = 9e15;
+      op.workspace_bytes = std::llround(kilobytes->number(0, kMaxKilobytes) * 1000);
     }
   }
 
