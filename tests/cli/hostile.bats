@@ -212,6 +212,17 @@ ops: own (1); their costs are guesses" ] || { echo "$stderr"; false; }
   [ -z "$stderr" ]
 }
 
+@test "what a reader leaves out is told" {
+  printf '\a\n\0050.0.4\027\b\001\022\faten::mul(0)\030\004"\001\0028+\025\b\002\022\nmul_kernel\030\004*\001\0018\n' >cycle.et
+  for command in "convert cycle.et -o graph.json" "show ./cycle.et"; do
+    answers 0 $command
+    [[ "$stderr" == "emplace: warning: "*"cycle.et: 1 control dependency that closes a cycle is left out" ]] ||
+      { echo "$stderr"; false; }
+  done
+  answers 0 --quiet show ./cycle.et
+  [ -z "$stderr" ]
+}
+
 @test "models without a graph are told by what they are" {
   printf '\211HDF\r\n\032\n' >weights.bin
   refuses 3 "weights.bin: a Keras file (HDF5) contains layers and weights, but no graph" convert weights.bin

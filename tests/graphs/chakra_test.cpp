@@ -74,6 +74,14 @@ TEST(Chakra, DropsDependenciesOfNodesOnThemselvesAndSaysSo) {
             "Chakra ET; without 2 dependencies of nodes on themselves");
 }
 
+TEST(Chakra, GivesNoTwoNodesOneName) {
+  const OpGraph graph = read_format("chakra", R"({"workload_graph": [
+    {"Id": 5, "NodeType": 4, "Name": "a#7"}, {"Id": 6, "NodeType": 4, "Name": "a"},
+    {"Id": 7, "NodeType": 4, "Name": "a"}]})");
+  EXPECT_EQ(graph[0].name, "a#7");
+  EXPECT_EQ(graph[2].name, "a#7_");
+}
+
 TEST(Chakra, TakesNamesOfKernelsForNoOperators) {
   const std::string kernel = "void at::native::reduce_kernel<512, 1>(at::native::ReduceOp)";
   const OpGraph graph = read_format("chakra", R"({"workload_graph": [
@@ -151,6 +159,46 @@ TEST(Chakra, ChainsStreamsThatLackDependencies) {
   EXPECT_EQ(boost::num_edges(read_format("chakra", bytes)), 0U);
   EXPECT_EQ(edges_of(read_format("chakra:chain-streams=true", bytes)),
             (std::vector<std::tuple<OpId, int, OpId>>{{1, -1, 2}, {2, -1, 0}}));
+}
+
+std::string node(std::uint64_t id, const std::vector<std::uint64_t>& control,
+                 const std::vector<std::uint64_t>& data, std::uint64_t start = 0) {
+  std::string fields = number(1, id) + number(3, 4);
+  for (const std::uint64_t other : control) {
+    fields += text(4, varint(other));
+  }
+  for (const std::uint64_t other : data) {
+    fields += text(5, varint(other));
+  }
+  return message(fields + number(6, start));
+}
+
+using Edges = std::vector<std::tuple<OpId, int, OpId>>;
+
+// An operator that waits for its own kernel, as real traces have it.
+TEST(Chakra, LeavesOutControlDependenciesThatCloseACycle) {
+  const OpGraph graph =
+      read_format("chakra", kMetadata + node(1, {2}, {}) + node(2, {}, {1}) + node(3, {2, 1}, {}));
+  EXPECT_EQ(edges_of(graph), (Edges{{0, -1, 1}, {0, -1, 2}, {1, -1, 2}}));
+  EXPECT_EQ(graph[boost::graph_bundle].source,
+            "Chakra ET 0.0.4; without 1 control dependency that closes a cycle");
+  EXPECT_EQ(graph[boost::graph_bundle].warnings,
+            (std::vector<std::string>{
+                "folder/file.bin: 1 control dependency that closes a cycle is left out"}));
+}
+
+// Of dependencies that close a cycle only among themselves, those of the earliest node go.
+TEST(Chakra, KeepsControlDependenciesThatAgreeWithTime) {
+  const OpGraph graph =
+      read_format("chakra", kMetadata + node(1, {3}, {}, 10) + node(2, {1}, {}, 20) +
+                                node(3, {2}, {}, 30) + node(4, {5}, {}, 1) + node(5, {}, {}, 50));
+  EXPECT_EQ(edges_of(graph), (Edges{{0, -1, 1}, {1, -1, 2}, {4, -1, 3}}));
+  EXPECT_EQ(graph[boost::graph_bundle].warnings.size(), 1U);
+}
+
+TEST(Chakra, RefusesDataDependenciesThatCloseACycle) {
+  EXPECT_THAT(error_of_reading("chakra", kMetadata + node(1, {2}, {2}) + node(2, {1}, {1})),
+              HasSubstr("a cycle of ops"));
 }
 
 TEST(Chakra, RefusesBrokenMessages) {

@@ -254,6 +254,20 @@ class Paths(unittest.TestCase):
                     call()
 
 
+class Warnings(unittest.TestCase):
+    # An operator that waits for the kernel that it launches.
+    CYCLE = (b'\x07\n\x050.0.4\x17\x08\x01\x12\x0caten::mul(0)\x18\x04"\x01\x028+\x15\x08\x02\x12\nmul_kernel\x18\x04'
+             b'*\x01\x018\n')
+
+    def test_are_those_of_the_reader(self):
+        with tempfile.TemporaryDirectory() as name:
+            file = pathlib.Path(name, "caf\xe9 \udcff.et")
+            file.write_bytes(self.CYCLE)
+            for load in (emplace.load_graph, lambda path: emplace.problem(path, "p2-8xlarge-4")):
+                with self.assertWarnsRegex(UserWarning, "\udcff.et: 1 control dependency that closes a cycle is left"):
+                    load(file)
+
+
 class Names(unittest.TestCase):
     def test_lists_are_those_of_the_program(self):
         for listing, names in (("graphs", emplace.graphs()), ("clusters", emplace.clusters()),

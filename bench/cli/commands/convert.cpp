@@ -62,6 +62,7 @@ ReadGraph read_graph_file(const ConvertOptions& options) {
     format.given.insert(format.given.end(), more.given.begin(), more.given.end());
   }
   OpGraph graph = formats.read(format, bytes, source);
+  note_warnings(graph);
   if (const std::string uncounted = describe_uncounted(graph); !uncounted.empty()) {
     note(escape_terminal(fmt::format("emplace: warning: {}", uncounted)));
   }

@@ -282,6 +282,7 @@ class Show {
   // Shows a grouped graph, and if there is a problem of it, that too.
   void show_grouped(const OpGraph& graph, const Grouping& grouping, const Problem* problem) const {
     const ProblemOptions& problem_options = options_.problem;
+    note_warnings(graph);
     const GraphFacts facts = facts_of(graph, problem_options.grouping(), grouping);
     std::string text = to_text(facts);
     Json json = to_json(facts);

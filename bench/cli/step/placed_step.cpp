@@ -353,7 +353,14 @@ std::string mapping_of_classes(const PlacedStep& step) {
 
 }  // namespace
 
+void note_warnings(const OpGraph& graph) {
+  for (const std::string& warning : graph[boost::graph_bundle].warnings) {
+    note(escape_terminal(fmt::format("emplace: warning: {}", warning)));
+  }
+}
+
 void note_guesses(const PlacedStep& step) {
+  note_warnings(step.problem().graph());
   const std::int32_t guesses =
       step.ops_by_cost_source[static_cast<std::size_t>(CostSource::kGuess)];
   if (guesses > 0) {

@@ -98,6 +98,9 @@ PlacedStep op_by_op(const PlacedStep& step);
 /// Says on standard error if the costs of some ops are guesses, and how to do better.
 void note_guesses(const PlacedStep& step);
 
+/// Notes what the reader of a graph's file warns of.
+void note_warnings(const OpGraph& graph);
+
 /// Returns lines for people; `more_times`, lines too, stand under the step time.
 std::string to_text(const PlacedStep& step, std::string_view more_times = "");
 

@@ -12,6 +12,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -36,19 +37,35 @@ py::array op_flops(const OpGraph& graph) {
   return read_only(std::move(array));
 }
 
-PythonGraph share(OpGraph graph) { return {std::make_shared<const OpGraph>(std::move(graph))}; }
+PythonGraph share(OpGraph graph) {
+  pass_on_warnings(graph);
+  return {std::make_shared<const OpGraph>(std::move(graph))};
+}
+
+OpGraph without_gil(const std::function<OpGraph()>& read) {
+  const py::gil_scoped_release released;
+  return read();
+}
 
 PythonGraph load(const std::filesystem::path& name_or_path) {
-  const py::gil_scoped_release released;
-  return share(load_graph(name_or_path.native()));
+  return share(without_gil([&] { return load_graph(name_or_path.native()); }));
 }
 
 PythonGraph read(const std::string& text, const std::string& format, const std::string& source) {
-  const py::gil_scoped_release released;
-  return share(GraphFormats::global().read(Spec::parse(format), text, source));
+  return share(
+      without_gil([&] { return GraphFormats::global().read(Spec::parse(format), text, source); }));
 }
 
 }  // namespace
+
+void pass_on_warnings(const OpGraph& graph) {
+  for (const std::string& warning : graph[boost::graph_bundle].warnings) {
+    // It may have the name of a file that is not UTF-8.
+    const auto text = py::reinterpret_steal<py::str>(
+        PyUnicode_DecodeFSDefaultAndSize(warning.data(), py::ssize_t(warning.size())));
+    py::module_::import("warnings").attr("warn")(text);
+  }
+}
 
 void bind_graph(py::module_& module) {
   py::class_<PythonGraph> bound(module, "Graph", "The ops of one step, and what they hand on.");

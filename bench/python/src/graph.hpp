@@ -36,6 +36,9 @@ void def_ops(Class& bound, const GraphOf& graph_of) {
   def("phases", [](const Op& op) { return to_string(op.phase); });
 }
 
+/// Hands what the reader of the graph's file warns of to Python's module `warnings`.
+void pass_on_warnings(const OpGraph& graph);
+
 /// Adds the class Graph and what makes graphs to the module.
 void bind_graph(py::module_& module);
 

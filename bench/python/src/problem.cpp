@@ -193,11 +193,16 @@ StepRecord record(PythonProblem& self, const py::object& placement) {
 std::shared_ptr<PythonProblem> load_named(const std::filesystem::path& graph,
                                           const std::filesystem::path& cluster, std::int64_t groups,
                                           const std::string& grouping) {
-  const py::gil_scoped_release released;
   const std::string strategy(grouping_for(grouping, groups));
-  return std::make_shared<PythonProblem>(
-      bench::load_problem(graph.native(), cluster.native(), groups, strategy),
-      ProblemNames{.graph = graph, .cluster = cluster, .groups = groups, .grouping = strategy});
+  const auto load = [&] {
+    const py::gil_scoped_release released;
+    return std::make_shared<PythonProblem>(
+        bench::load_problem(graph.native(), cluster.native(), groups, strategy),
+        ProblemNames{.graph = graph, .cluster = cluster, .groups = groups, .grouping = strategy});
+  };
+  std::shared_ptr<PythonProblem> problem = load();
+  pass_on_warnings(problem->problem().graph());
+  return problem;
 }
 
 std::shared_ptr<PythonProblem> compile(const PythonGraph& graph,

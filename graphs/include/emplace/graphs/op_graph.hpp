@@ -33,6 +33,8 @@ struct Dependency {
 struct GraphInfo {
   std::string name{};    ///< kebab-case; with the parameters that were given
   std::string source{};  ///< paper, file or program that it comes from
+  /// What users must know about how its file was read, a sentence each; no format keeps them.
+  std::vector<std::string> warnings{};
 };
 
 /// The graph of a neural network; see the head of this file.

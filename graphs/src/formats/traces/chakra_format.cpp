@@ -4,12 +4,14 @@
 // A node's duration is a cost measured on a device class: of "cpu" if it is a CPU op. What it reads
 // of another node is known if its inputs name tensors that the other puts out; else a dependency
 // only orders. Real traces name nodes that they lack, and some wait for themselves: such
-// dependencies are dropped, and the graph's source says how many. A graph that we write keeps each
+// dependencies are dropped, and the graph's source says how many. So are control dependencies that
+// close a cycle, with a warning (feedback.hpp). A graph that we write keeps each
 // op whole in the attribute `emplace_op`; what is lost is its name and in which order the consumers
 // of a tensor stand.
 
 #include "aten.hpp"
 #include "chakra.hpp"
+#include "feedback.hpp"
 #include "model/element_type.hpp"
 #include "model/op_json.hpp"
 
@@ -78,11 +80,15 @@ class ChakraReader {
       throw Error(ErrorCode::kFormat, fmt::format("{}: expected at least one node", source));
     }
     for (const ChakraNode& node : trace.nodes) {
-      add_edges(node);
+      add_data_edges(node);
+    }
+    for (const ChakraNode& node : trace.nodes) {
+      order(node);
     }
     if (params.get<bool>("chain-streams")) {
       chain_streams();
     }
+    add_orders();
   }
 
   OpGraph finish() && {
@@ -99,6 +105,15 @@ class ChakraReader {
     }
     if (waits_for_itself_ > 0) {
       said += fmt::format("; without {} dependencies of nodes on themselves", waits_for_itself_);
+    }
+    if (num_left_out_ > 0) {
+      const std::string left_out =
+          num_left_out_ == 1
+              ? "1 control dependency that closes a cycle"
+              : fmt::format("{} control dependencies that close cycles", num_left_out_);
+      said += "; without " + left_out;
+      graph_[boost::graph_bundle].warnings.push_back(
+          fmt::format("{}: {} {} left out", source_, left_out, num_left_out_ == 1 ? "is" : "are"));
     }
     return std::move(graph_);
   }
@@ -129,7 +144,9 @@ class ChakraReader {
     if (op.name.empty() || names_.contains(op.name)) {
       op.name = fmt::format("{}#{}", op.name.empty() ? "node" : op.name, node.id);
     }
-    names_.insert(op.name);
+    while (!names_.insert(op.name).second) {
+      op.name += '_';
+    }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       output_of_.insert_or_assign({num_ops(graph_), node.outputs[i].id},
                                   static_cast<std::int32_t>(i));
@@ -203,7 +220,7 @@ class ChakraReader {
     return ops;
   }
 
-  void add_edges(const ChakraNode& node) {
+  void add_data_edges(const ChakraNode& node) {
     const OpId op = op_of_.at(node.id);
     const std::vector<OpId> data = resolve(node, node.data_deps);
     std::set<OpId> waited;  // for some reason already
@@ -223,16 +240,36 @@ class ChakraReader {
         add_dependency(graph_, producer, Dependency::kControl, op);
       }
     }
+  }
+
+  void order(const ChakraNode& node) {
+    const OpId op = op_of_.at(node.id);
     std::set<OpId> ordered;
     for (const OpId producer : resolve(node, node.control_deps)) {
       if (ordered.insert(producer).second) {
-        add_dependency(graph_, producer, Dependency::kControl, op);
+        orders_.emplace_back(producer, op);
+      }
+    }
+  }
+
+  void add_orders() {
+    std::vector<std::uint64_t> start_us;
+    for (const ChakraNode& node : trace_.nodes) {
+      start_us.push_back(node.start_us);
+    }
+    const std::vector<bool> closes = chakra::find_feedback(graph_, orders_, start_us);
+    for (std::size_t i = 0; i < orders_.size(); ++i) {
+      if (closes[i]) {
+        ++num_left_out_;
+      } else {
+        add_dependency(graph_, orders_[i].first, Dependency::kControl, orders_[i].second);
       }
     }
   }
 
   // Orders what ran on one stream as it ran.
   void chain_streams() {
+    const std::set<std::pair<OpId, OpId>> ordered(orders_.begin(), orders_.end());
     std::map<std::int64_t, std::vector<std::pair<std::uint64_t, OpId>>> streams;
     for (const ChakraNode& node : trace_.nodes) {
       if (node.attributes.contains("stream") && quantity(node, "is_cpu_op") == 0) {
@@ -242,8 +279,10 @@ class ChakraReader {
     for (auto& [stream, ops] : streams) {
       std::ranges::sort(ops);
       for (std::size_t i = 1; i < ops.size(); ++i) {
-        if (!boost::edge(index_of(ops[i - 1].second), index_of(ops[i].second), graph_).second) {
-          add_dependency(graph_, ops[i - 1].second, Dependency::kControl, ops[i].second);
+        const std::pair pair(ops[i - 1].second, ops[i].second);
+        if (!ordered.contains(pair) &&
+            !boost::edge(index_of(pair.first), index_of(pair.second), graph_).second) {
+          orders_.push_back(pair);
         }
       }
     }
@@ -256,8 +295,10 @@ class ChakraReader {
   std::unordered_map<std::uint64_t, OpId> op_of_;  // by id
   std::set<std::string> names_;
   std::map<std::pair<OpId, std::int64_t>, std::int32_t> output_of_;  // by op and tensor
+  std::vector<std::pair<OpId, OpId>> orders_;                        // by control dependencies
   std::set<std::uint64_t> missing_;
   std::int64_t waits_for_itself_ = 0;
+  std::int64_t num_left_out_ = 0;
 };
 
 OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
