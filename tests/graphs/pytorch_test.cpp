@@ -363,6 +363,107 @@ TEST(PyTorch, FindsTheOperatorOfAKernelByItsLaunch) {
   EXPECT_EQ(find(graph, "aten::addmm").measured[0].cost_us, 0);
 }
 
+// Reads an execution trace of operators in a row with a Kineto trace of `events`.
+OpGraph row_with_kineto(const std::vector<std::string>& names,
+                        const std::vector<std::string>& events,
+                        const std::string& parameters = "") {
+  std::vector<std::string> calls;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const int id = static_cast<int>(i) + 10;
+    calls.push_back(
+        call(id, 1, names[i], tensor(id, {2, 2}), "[2, 2]", tensor(id + 1, {2, 2}), "[2, 2]"));
+  }
+  const TemporaryFolder folder;
+  const std::string path = folder.path("kineto.json");
+  write_text_file(path, fmt::format(R"({{"traceEvents": [{}]}})", fmt::join(events, ", ")));
+  return read_format(
+      "pytorch:kineto=" + path + parameters,
+      fmt::format(R"({{"schema": "1.0.1", "nodes": [{}]}})", fmt::join(calls, ", ")));
+}
+
+std::string timed(const std::string& name, int external, int at, int us) {
+  return fmt::format(
+      R"({{"ph": "X", "cat": "cpu_op", "name": "{}", "pid": 1, "tid": 11, "ts": {}, "dur": {},
+          "args": {{"External id": {}}}}})",
+      name, at, us, external);
+}
+
+std::string launch(int correlation, int at) {
+  return fmt::format(
+      R"({{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 11,
+          "ts": {}, "dur": 1, "args": {{"correlation": {}}}}})",
+      at, correlation);
+}
+
+std::string launched(int correlation, int at, int us) {
+  return fmt::format(
+      R"({{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": {}, "dur": {},
+          "args": {{"correlation": {}, "stream": 7}}}})",
+      at, us, correlation);
+}
+
+// Times in whole microseconds: the first of two operators that begin at once took less than one.
+TEST(PyTorch, JoinsOperatorsThatBeginAtOnceInTheOrderOfTheirIds) {
+  const std::vector<std::string> events = {
+      timed("aten::mul", 4, 30, 10), timed("aten::relu", 2, 5, 0), timed("aten::neg", 3, 5, 3)};
+  const OpGraph graph = row_with_kineto({"aten::relu", "aten::neg", "aten::mul"}, events);
+  EXPECT_EQ(find(graph, "aten::relu").measured.at(0).cost_us, 0);
+  EXPECT_EQ(find(graph, "aten::neg").measured.at(0).cost_us, 3);
+  EXPECT_EQ(find(graph, "aten::mul").measured.at(0).cost_us, 10);
+}
+
+TEST(PyTorch, JoinsTimesOfOperatorsThatAreNotOfAten) {
+  const OpGraph graph = row_with_kineto(
+      {"c10d::allreduce_", "aten::relu", "fbgemm::lookup", "aten::mul", "mine::op"},
+      {timed("c10d::allreduce_", 1, 1, 2), timed("aten::relu", 2, 5, 5),
+       timed("fbgemm::lookup", 3, 15, 5), timed("aten::mul", 4, 30, 10),
+       timed("mine::op", 5, 45, 5), launch(900, 2), launch(901, 6), launch(902, 16),
+       launch(903, 31), launch(904, 46), launched(900, 10, 7), launched(901, 20, 10),
+       launched(902, 40, 500), launched(903, 600, 20), launched(904, 700, 30)});
+  EXPECT_EQ(find(graph, "c10d::allreduce_").measured.at(0).cost_us, 7);
+  EXPECT_EQ(find(graph, "aten::relu").measured.at(0).cost_us, 10);
+  EXPECT_EQ(find(graph, "fbgemm::lookup").measured.at(0).cost_us, 500);
+  EXPECT_EQ(find(graph, "aten::mul").measured.at(0).cost_us, 20);
+  EXPECT_EQ(find(graph, "mine::op").measured.at(0).cost_us, 30);
+}
+
+// The trace of times lacks one operator, and the kernel of another.
+TEST(PyTorch, HasNoCostWhereTheTimeIsNotKnown) {
+  const OpGraph graph = row_with_kineto(
+      {"aten::relu", "fbgemm::lookup", "aten::mul", "aten::neg"},
+      {timed("aten::relu", 2, 5, 5), timed("aten::mul", 4, 30, 10), timed("aten::neg", 5, 45, 5),
+       launch(901, 6), launch(903, 31), launched(901, 20, 10)});
+  EXPECT_EQ(find(graph, "aten::relu").measured.at(0).cost_us, 10);
+  EXPECT_TRUE(find(graph, "fbgemm::lookup").measured.empty());
+  EXPECT_TRUE(find(graph, "aten::mul").measured.empty());
+  EXPECT_EQ(find(graph, "aten::neg").measured.at(0).cost_us, 0);  // launched nothing
+}
+
+// The execution trace lacks what the second operator calls.
+TEST(PyTorch, CountsKernelsOfCallsThatOnlyTheKinetoTraceHas) {
+  const OpGraph graph = row_with_kineto(
+      {"aten::relu", "fbgemm::lookup"},
+      {timed("aten::relu", 2, 5, 5), timed("fbgemm::lookup", 3, 15, 9), timed("inner", 4, 16, 5),
+       launch(901, 6), launch(902, 17), launched(901, 20, 10), launched(902, 40, 500)});
+  EXPECT_EQ(find(graph, "fbgemm::lookup").measured.at(0).cost_us, 500);
+}
+
+// Numbers of two runs are alike, and their operators are not.
+TEST(PyTorch, JoinsNoOperatorsOfOtherNames) {
+  const auto numbered = [](const std::string& name, int rf_id, int at, int us) {
+    return fmt::format(
+        R"({{"ph": "X", "cat": "cpu_op", "name": "{}", "pid": 1, "tid": 11, "ts": {}, "dur": {},
+            "args": {{"Record function id": {}}}}})",
+        name, at, us, rf_id);
+  };
+  const OpGraph graph =
+      row_with_kineto({"aten::relu", "aten::mul"},
+                      {numbered("aten::add", 10, 0, 1), numbered("aten::relu", 11, 5, 2),
+                       numbered("aten::mul", 12, 10, 3)});
+  EXPECT_EQ(find(graph, "aten::relu").measured.at(0).cost_us, 2);
+  EXPECT_EQ(find(graph, "aten::mul").measured.at(0).cost_us, 3);
+}
+
 TEST(PyTorch, RefusesATraceOfTimesThatCannotBeJoined) {
   EXPECT_THAT(
       test::error_of([&] {

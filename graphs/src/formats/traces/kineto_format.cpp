@@ -1,14 +1,17 @@
 // A trace of PyTorch's profiler (Kineto) alone: operators, what they took and the shapes of their
-// inputs where they were recorded (`record_shapes=True`), from which FLOPs follow. Such a trace
-// knows no tensors, so its edges only order: an op follows the one before it on each stream on
-// which its kernels ran; an op without kernels the one before it on its thread. The execution trace
-// of the same run has the tensors (pytorch.cpp).
+// inputs where they were recorded (`record_shapes=True`), from which FLOPs follow. Kernels that no
+// operator launched are ops, too. Such a trace knows no tensors, so its edges only order: an op
+// follows the one before it on each stream on which its kernels ran, and what these streams or its
+// thread waited for; an op without kernels the one before it on its thread. The execution trace of
+// the same run has the tensors (pytorch_format.cpp).
 
 #include "aten_work.hpp"
+#include "kineto_inputs.hpp"
 #include "kineto_trace.hpp"
 #include "model/assemble.hpp"
 #include "model/op_names.hpp"
 #include "pytorch_calls.hpp"
+#include "stream_order.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
@@ -16,10 +19,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,7 +52,7 @@ class KinetoReader {
     for (std::size_t i = 0; i < trace_.nodes.size(); ++i) {
       pytorch::infer_result(trace_.nodes[i]);
       parents.push_back(trace_.calls[i].parent);
-      launched.push_back(!trace_.calls[i].launches.empty());
+      launched.push_back(!trace_.calls[i].kernels.empty());
       // Kernels of a function that is none of PyTorch's operators are its own.
       trace_.nodes[i].is_operator = trace_.nodes[i].is_operator || launched.back();
     }
@@ -63,14 +64,11 @@ class KinetoReader {
       }
     }
     if (num_ops(graph_) == 0) {
-      throw Error(ErrorCode::kFormat,
-                  fmt::format("{}: /traceEvents: no event is an operator of PyTorch", source));
+      throw Error(
+          ErrorCode::kFormat,
+          fmt::format("{}: /traceEvents: no event is an operator of PyTorch or a kernel", source));
     }
-    for (auto& [stream, ops] : streams_) {
-      std::ranges::sort(ops);
-      chain(ops);
-    }
-    for (const auto& [before, after] : edges_) {
+    for (const auto& [before, after] : std::move(order_).pairs(trace_.waits, source)) {
       add_dependency(graph_, before, Dependency::kControl, after);
     }
   }
@@ -92,40 +90,24 @@ class KinetoReader {
     for (const pytorch::TensorUse& tensor : trace_.nodes[i].outputs) {
       op.bytes_written = sum({op.bytes_written, product({tensor.elements, tensor.element_bytes})});
     }
-    double kernel_us = trace_.calls[i].kernel_us;
-    std::map<std::size_t, double> began;  // by stream
-    const auto add_launches = [&](std::size_t call) {
-      for (const auto& [begin_us, stream] : trace_.calls[call].launches) {
-        const auto [first, is_new] = began.try_emplace(stream, begin_us);
-        first->second = std::min(first->second, begin_us);
-      }
+    double kernel_us = 0;
+    bool is_known = true;
+    std::vector<pytorch::LaunchedKernel> kernels;
+    const auto add_call = [&](const pytorch::TimedCall& call) {
+      kernel_us += call.kernel_us;
+      is_known &= !call.lacks_kernels;
+      kernels.insert(kernels.end(), call.kernels.begin(), call.kernels.end());
     };
-    add_launches(i);
+    add_call(trace_.calls[i]);
     for (const std::size_t callee : ops_.callees[i]) {
-      kernel_us += trace_.calls[callee].kernel_us;
-      add_launches(callee);
+      add_call(trace_.calls[callee]);
     }
-    op.measured = {{.device_class = device_class_,
-                    .cost_us = trace_.has_kernels ? kernel_us : trace_.calls[i].duration_us}};
-    const auto id = static_cast<OpId>(boost::add_vertex(op, graph_));
-    for (const auto& [stream, begin_us] : began) {
-      streams_[stream].emplace_back(begin_us, id);
+    if (is_known) {
+      op.measured = {{.device_class = device_class_,
+                      .cost_us = trace_.has_kernels ? kernel_us : trace_.calls[i].duration_us}};
     }
-    const auto [last, is_first] = threads_.try_emplace(trace_.calls[i].thread, id);
-    if (!is_first && began.empty()) {
-      edges_.emplace(last->second, id);
-    }
-    last->second = id;
-  }
-
-  // Streams of one run are ordered alike, unless their clocks are not: an edge back in the order of
-  // launches is left out.
-  void chain(const std::vector<std::pair<double, OpId>>& ops) {
-    for (std::size_t i = 1; i < ops.size(); ++i) {
-      if (ops[i - 1].second < ops[i].second) {
-        edges_.emplace(ops[i - 1].second, ops[i].second);
-      }
-    }
+    boost::add_vertex(op, graph_);
+    order_.add(trace_.calls[i].thread, kernels);
   }
 
   KinetoTrace trace_;
@@ -133,10 +115,7 @@ class KinetoReader {
   Calls ops_;
   OpGraph graph_;
   OpNames names_;
-  std::map<std::size_t, OpId> threads_;  // the last op
-  std::map<std::size_t, std::vector<std::pair<double, OpId>>>
-      streams_;  // begin of the first kernel
-  std::set<std::pair<OpId, OpId>> edges_;
+  pytorch::StreamOrder order_;
 };
 
 OpGraph read(std::string_view text, const std::string& source, const Params& params) {

@@ -1,17 +1,21 @@
 #include "kineto_trace.hpp"
 
+#include "kineto_inputs.hpp"
+
 #include <emplace/base/error.hpp>
 #include <emplace/base/json_cursor.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
+#include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace emplace::pytorch {
 namespace {
@@ -19,7 +23,7 @@ namespace {
 constexpr double kMaxUs = 1e15;
 constexpr double kMaxMoment = 1e18;
 
-enum class Event { kOther, kCall, kLaunch, kKernel };
+enum class Event { kOther, kCall, kLaunch, kKernel, kWait };
 
 // Names of categories before PyTorch 1.13 and since. Builds without Kineto tell none, but say where
 // it ran.
@@ -45,25 +49,15 @@ Event kind_of(const JsonCursor& event) {
   if (text.ends_with("_runtime") || text.ends_with("_driver") || text == "Runtime") {
     return Event::kLaunch;
   }
+  if (text == "cuda_sync") {
+    return Event::kWait;
+  }
   return Event::kOther;
 }
 
 bool is_annotation(const JsonCursor& event) {
   const auto category = event.find("cat");
   return category && category->text() == "user_annotation";
-}
-
-std::optional<JsonCursor> find_argument(const JsonCursor& event,
-                                        std::initializer_list<std::string_view> names) {
-  const auto arguments = event.find("args");
-  if (arguments && arguments->is_object()) {
-    for (const std::string_view name : names) {
-      if (auto found = arguments->find(name)) {
-        return found;
-      }
-    }
-  }
-  return std::nullopt;
 }
 
 // Ids begin at 1; 0 stands where none was given.
@@ -76,145 +70,39 @@ std::int64_t external_id(const JsonCursor& event) {
   return find_id(event, {"External id", "external id"});
 }
 
-// Numbers process and thread, or device and stream, by first appearance.
+std::string text_of(const std::optional<JsonCursor>& value) {
+  return !value                ? std::string()
+         : value->is_integer() ? std::to_string(value->integer())
+         : value->is_text()    ? value->text()
+                               : std::string();
+}
+
+// Numbers threads, streams and devices by first appearance. A process and its thread may have the
+// numbers of a device and its stream.
 class Threads {
  public:
-  std::size_t operator()(const JsonCursor& event) {
-    const auto name = [&](std::string_view key) {
-      const auto value = event.find(key);
-      return !value                ? std::string()
-             : value->is_integer() ? std::to_string(value->integer())
-             : value->is_text()    ? value->text()
-                                   : std::string();
-    };
-    return numbers_.try_emplace({name("pid"), name("tid")}, numbers_.size()).first->second;
+  std::size_t thread(const JsonCursor& event) {
+    return number('t', text_of(event.find("pid")), text_of(event.find("tid")));
+  }
+
+  std::size_t device(const JsonCursor& event) {
+    return number('d', text_of(event.find("pid")), "");
+  }
+
+  // The stream in the argument `name`, or else that of the event, on its device.
+  std::size_t stream(const JsonCursor& event, std::string_view name) {
+    const auto argument = find_argument(event, {name});
+    return number('s', text_of(event.find("pid")),
+                  text_of(argument ? argument : event.find("tid")));
   }
 
  private:
-  std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
+  std::size_t number(char kind, const std::string& outer, const std::string& inner) {
+    return numbers_.try_emplace({kind, outer, inner}, numbers_.size()).first->second;
+  }
+
+  std::map<std::tuple<char, std::string, std::string>, std::size_t> numbers_;
 };
-
-// Compilers call a type differently: "short", "short int".
-std::optional<std::int64_t> bytes_of_type(std::string_view type) {
-  constexpr std::array<std::pair<std::string_view, std::int64_t>, 24> kBytes = {
-      {{"bool", 1},
-       {"c10::BFloat16", 2},
-       {"c10::Float8_e4m3fn", 1},
-       {"c10::Float8_e4m3fnuz", 1},
-       {"c10::Float8_e5m2", 1},
-       {"c10::Float8_e5m2fnuz", 1},
-       {"c10::Float8_e8m0fnu", 1},
-       {"c10::Half", 2},
-       {"c10::complex<double>", 16},
-       {"c10::complex<float>", 8},
-       {"c10::qint32", 4},
-       {"c10::qint8", 1},
-       {"c10::quint8", 1},
-       {"double", 8},
-       {"float", 4},
-       {"int", 4},
-       {"long", 8},
-       {"long int", 8},
-       {"short", 2},
-       {"short int", 2},
-       {"signed char", 1},
-       {"unsigned char", 1},
-       {"unsigned int", 4},
-       {"unsigned short", 2}}};
-  const auto* found =
-      std::ranges::find(kBytes, type, &std::pair<std::string_view, std::int64_t>::first);
-  return found != kBytes.end() ? std::optional(found->second) : std::nullopt;
-}
-
-// Adds a tensor, or those of a list.
-void read_dimensions(const JsonCursor& dimensions, std::int64_t element_bytes, std::size_t argument,
-                     std::vector<TensorUse>& tensors) {
-  const std::vector<JsonCursor> extents = dimensions.elements();
-  if (extents.empty()) {
-    return;
-  }
-  if (extents[0].is_array()) {
-    for (const JsonCursor& tensor : extents) {
-      read_dimensions(tensor, element_bytes, argument, tensors);
-    }
-    return;
-  }
-  TensorUse tensor{.elements = 1, .element_bytes = element_bytes, .argument = argument};
-  for (const JsonCursor& extent : extents) {
-    tensor.shape.push_back(extent.integer(0));
-    if (__builtin_mul_overflow(tensor.elements, tensor.shape.back(), &tensor.elements)) {
-      dimensions.fail("the size of the tensor does not fit 64 bits");
-    }
-  }
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(tensor.elements, element_bytes, &bytes)) {
-    dimensions.fail("the size of the tensor does not fit 64 bits");
-  }
-  tensors.push_back(std::move(tensor));
-}
-
-// Reads "[2, 2]"; nothing if the text is anything else.
-std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text) {
-  if (text.size() < 2 || !text.starts_with('[') || !text.ends_with(']')) {
-    return std::nullopt;
-  }
-  std::vector<std::int64_t> integers;
-  const char* at = text.data() + 1;
-  const char* const end = text.data() + text.size() - 1;
-  while (at != end) {
-    std::int64_t value = 0;
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc()) {
-      return std::nullopt;
-    }
-    integers.push_back(value);
-    at = next;
-    while (at != end && (*at == ',' || *at == ' ')) {
-      ++at;
-    }
-  }
-  return integers;
-}
-
-// Lists of integers are settings; "True" and "False" are switches, also those of a list.
-void read_concrete_input(std::string_view text, TracedNode& node) {
-  if (text == "True" || text == "False") {
-    node.switches.push_back(text == "True");
-  } else if (auto integers = parse_integers(text)) {
-    node.settings.push_back(std::move(*integers));
-  } else if (text.starts_with("[True") || text.starts_with("[False")) {
-    for (std::size_t at = 0; at < text.size(); ++at) {
-      if (text[at] == 'T' || text[at] == 'F') {
-        node.switches.push_back(text[at] == 'T');
-      }
-    }
-  }
-}
-
-void read_inputs(const JsonCursor& event, TracedNode& node,
-                 std::map<std::string, int>& unknown_types) {
-  if (const auto dimensions = find_argument(event, {"Input Dims", "Input dims"})) {
-    const auto listed = find_argument(event, {"Input type"});
-    const auto types = listed ? listed->elements() : std::vector<JsonCursor>();
-    const auto inputs = dimensions->elements();
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const std::string type = i < types.size() && types[i].is_text() ? types[i].text() : "";
-      const auto bytes = bytes_of_type(type);
-      const std::size_t before = node.inputs.size();
-      read_dimensions(inputs[i], bytes.value_or(kUnknownTypeBytes), i, node.inputs);
-      if (!bytes && !type.empty() && node.inputs.size() > before) {
-        ++unknown_types[type];
-      }
-    }
-  }
-  if (const auto concrete = find_argument(event, {"Concrete Inputs"})) {
-    for (const JsonCursor& input : concrete->elements()) {
-      if (input.is_text()) {
-        read_concrete_input(input.text(), node);
-      }
-    }
-  }
-}
 
 struct Kernel {
   std::string name{};
@@ -223,12 +111,27 @@ struct Kernel {
   double begin_us = 0;
   double duration_us = 0;
   std::size_t stream = 0;
+  std::size_t device = 0;
 };
 
+// A call of the runtime or the driver.
 struct Launch {
   std::int64_t external = 0;
   std::size_t thread = 0;
   double begin_us = 0;
+  bool has_kernel = false;  // it is one that launches a kernel
+};
+
+// An event of the category cuda_sync.
+struct Wait {
+  std::string kind{};
+  std::int64_t correlation = 0;
+  std::int64_t recorded = 0;  // correlation of the record of the event that is waited for
+  double begin_us = 0;
+  double end_us = 0;
+  std::size_t device = 0;
+  std::size_t stream = 0;
+  std::size_t awaited = 0;  // stream
 };
 
 class KinetoReader {
@@ -237,26 +140,31 @@ class KinetoReader {
     for (const JsonCursor& event : list.elements()) {
       read_event(event);
     }
-    if (trace_.calls.empty()) {
-      list.fail("no event is an operator of PyTorch (its 'cat' is 'cpu_op')");
+    if (trace_.calls.empty() && kernels_.empty()) {
+      list.fail("no event is an operator of PyTorch (its 'cat' is 'cpu_op') or a kernel");
     }
     sort_calls();
     nest();
     trace_.has_kernels = !kernels_.empty();
+    ids_name_calls_ = ids_name_calls();
     std::vector<Kernel> alone;
     for (Kernel& kernel : kernels_) {
-      if (const auto call = call_of(kernel); call && !trace_.calls[*call].is_annotation) {
+      if (const auto call = call_of(kernel)) {
         trace_.calls[*call].kernel_us += kernel.duration_us;
-        trace_.calls[*call].launches.emplace_back(kernel.begin_us, kernel.stream);
+        trace_.calls[*call].kernels.push_back(launched(kernel));
       } else {
         alone.push_back(std::move(kernel));
       }
+    }
+    mark_missing_kernels();
+    for (const Wait& wait : waits_) {
+      trace_.waits.push_back(resolve(wait));
     }
     if (!alone.empty()) {
       for (Kernel& kernel : alone) {
         add_call(std::move(kernel));
       }
-      sort_calls();
+      reorder(order_of_begin());
       nest();
     }
     return std::move(trace_);
@@ -265,10 +173,11 @@ class KinetoReader {
  private:
   void add_call(Kernel kernel) {
     trace_.calls.push_back({.thread = kernel.stream,
+                            .is_kernel = true,
                             .begin_us = kernel.begin_us,
                             .duration_us = kernel.duration_us,
                             .kernel_us = kernel.duration_us,
-                            .launches = {{kernel.begin_us, kernel.stream}}});
+                            .kernels = {launched(kernel)}});
     TracedNode& node = trace_.nodes.emplace_back();
     node.name = std::move(kernel.name);
     node.is_operator = true;
@@ -284,7 +193,7 @@ class KinetoReader {
     if (kind == Event::kCall) {
       trace_.calls.push_back({.external = external_id(event),
                               .rf_id = find_id(event, {"Record function id"}),
-                              .thread = threads_(event),
+                              .thread = threads_.thread(event),
                               .is_annotation = is_annotation(event),
                               .begin_us = begin_us,
                               .duration_us = duration_us()});
@@ -298,58 +207,105 @@ class KinetoReader {
                           .correlation = find_id(event, {"correlation"}),
                           .begin_us = begin_us,
                           .duration_us = duration_us(),
-                          .stream = threads_(event)});
+                          .stream = threads_.stream(event, "stream"),
+                          .device = threads_.device(event)});
+    } else if (kind == Event::kWait) {
+      const auto sync = find_argument(event, {"cuda_sync_kind"});
+      waits_.push_back({.kind = text_of(sync ? sync : event.find("name")),
+                        .correlation = find_id(event, {"correlation"}),
+                        .recorded = find_id(event, {"wait_on_cuda_event_record_corr_id"}),
+                        .begin_us = begin_us,
+                        .end_us = begin_us + duration_us(),
+                        .device = threads_.device(event),
+                        .stream = threads_.stream(event, "stream"),
+                        .awaited = threads_.stream(event, "wait_on_stream")});
     } else if (const std::int64_t correlation = find_id(event, {"correlation"})) {
-      launches_[correlation] = {
-          .external = external_id(event), .thread = threads_(event), .begin_us = begin_us};
+      const std::string name = text_of(event.find("name"));
+      launches_[{correlation, begin_us}] = {
+          .external = external_id(event),
+          .thread = threads_.thread(event),
+          .begin_us = begin_us,
+          .has_kernel = name.find("LaunchKernel") != std::string::npos};
     }
   }
 
-  // Calls before what they call. Where times are rounded, several begin at once: then the order of
-  // the file counts, or, if that is not the order in which they began, the longer one is first.
-  void sort_calls() {
-    if (std::ranges::is_sorted(trace_.calls, {}, &TimedCall::begin_us)) {
-      return;
-    }
+  std::vector<std::size_t> order_of_begin() const {
     std::vector<std::size_t> order(trace_.calls.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-      const TimedCall& x = trace_.calls[a];
-      const TimedCall& y = trace_.calls[b];
-      return x.begin_us != y.begin_us ? x.begin_us < y.begin_us : x.duration_us > y.duration_us;
-    });
-    KinetoTrace sorted{.has_kernels = trace_.has_kernels,
-                       .unknown_types = std::move(trace_.unknown_types)};
-    for (const std::size_t i : order) {
-      sorted.calls.push_back(std::move(trace_.calls[i]));
-      sorted.nodes.push_back(std::move(trace_.nodes[i]));
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return trace_.calls[i].begin_us; });
+    return order;
+  }
+
+  // Calls before what they call. Where times are rounded, several begin at once: their ids tell in
+  // which order. Without ids the order of the file counts, or, if that is not the order in which
+  // they began, the longer one is first.
+  void sort_calls() {
+    const bool is_sorted = std::ranges::is_sorted(trace_.calls, {}, &TimedCall::begin_us);
+    std::vector<std::size_t> order = order_of_begin();
+    for (auto begin = order.begin(); begin != order.end();) {
+      const double moment = trace_.calls[*begin].begin_us;
+      const auto end = std::find_if(
+          begin, order.end(), [&](std::size_t i) { return trace_.calls[i].begin_us != moment; });
+      const auto id = [&](std::size_t i) { return trace_.calls[i].external; };
+      if (std::all_of(begin, end, [&](std::size_t i) { return id(i) != 0; })) {
+        std::ranges::stable_sort(begin, end, {}, id);
+      } else if (!is_sorted) {
+        std::ranges::stable_sort(begin, end, std::greater(),
+                                 [&](std::size_t i) { return trace_.calls[i].duration_us; });
+      }
+      begin = end;
     }
-    trace_ = std::move(sorted);
+    reorder(order);
+  }
+
+  void reorder(const std::vector<std::size_t>& order) {
+    if (std::ranges::is_sorted(order)) {
+      return;
+    }
+    std::vector<TimedCall> calls;
+    std::vector<TracedNode> nodes;
+    for (const std::size_t i : order) {
+      calls.push_back(std::move(trace_.calls[i]));
+      nodes.push_back(std::move(trace_.nodes[i]));
+    }
+    trace_.calls = std::move(calls);
+    trace_.nodes = std::move(nodes);
   }
 
   // A call is within the last one on its thread that has not ended. Times may be rounded, so that
-  // it may seem to end later than the call around it.
+  // it may seem to end later than the call around it. Kernels contain nothing, even if they
+  // overlap.
   void nest() {
     std::map<std::size_t, std::vector<std::size_t>> open;  // by thread
     by_thread_.clear();
     by_external_.clear();
+    operators_.assign(trace_.calls.size(), std::nullopt);
     for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
       TimedCall& call = trace_.calls[i];
+      trace_.nodes[i].id = static_cast<std::int64_t>(i) + 1;
+      trace_.nodes[i].parent = 0;
+      call.parent.reset();
+      if (call.is_kernel) {
+        continue;
+      }
       auto& stack = open[call.thread];
       while (!stack.empty() && end_of(stack.back()) <= call.begin_us) {
         stack.pop_back();
       }
-      trace_.nodes[i].id = static_cast<std::int64_t>(i) + 1;
-      trace_.nodes[i].parent = 0;
-      call.parent.reset();
       if (!stack.empty()) {
         call.parent = stack.back();
         trace_.nodes[i].parent = static_cast<std::int64_t>(stack.back()) + 1;
       }
+      operators_[i] = !call.is_annotation ? std::optional(i)
+                      : call.parent       ? operators_[*call.parent]
+                                          : std::nullopt;
       stack.push_back(i);
       by_thread_[call.thread].push_back(i);
       if (call.external != 0) {
-        by_external_[call.external] = i;
+        const auto [named, is_new] = by_external_.emplace(call.external, i);
+        if (!is_new) {
+          named->second.reset();  // of two processes: it tells nothing
+        }
       }
     }
   }
@@ -360,29 +316,81 @@ class KinetoReader {
 
   std::optional<std::size_t> call_of_external(std::int64_t external) const {
     const auto found = by_external_.find(external);
-    return external != 0 && found != by_external_.end() ? std::optional(found->second)
-                                                        : std::nullopt;
+    return external != 0 && found != by_external_.end() ? found->second : std::nullopt;
   }
 
+  // The call of the runtime with that number; of several the last that began before `begin_us`.
+  const Launch* launch_of(std::int64_t correlation, double begin_us) const {
+    const auto after = launches_.upper_bound({correlation, begin_us});
+    if (after != launches_.begin() && std::prev(after)->first.first == correlation) {
+      return &std::prev(after)->second;
+    }
+    // Clocks may differ.
+    return after != launches_.end() && after->first.first == correlation ? &after->second : nullptr;
+  }
+
+  const Launch* launch_of(const Kernel& kernel) const {
+    return launch_of(kernel.correlation, kernel.begin_us);
+  }
+
+  LaunchedKernel launched(const Kernel& kernel) const {
+    LaunchedKernel result{.begin_us = kernel.begin_us,
+                          .launch_us = kernel.begin_us,
+                          .stream = kernel.stream,
+                          .device = kernel.device};
+    if (const Launch* launch = launch_of(kernel)) {
+      result.launch_us = launch->begin_us;
+      result.thread = launch->thread;
+    }
+    return result;
+  }
+
+  // Says whether the "External id" of a kernel is that of an operator: if it agrees with the
+  // operators around launches, or, where there are none, if it is not the number of the launch.
+  bool ids_name_calls() const {
+    std::int64_t agreeing = 0;
+    std::int64_t others = 0;
+    bool are_numbers = true;
+    for (const Kernel& kernel : kernels_) {
+      const Launch* launch = launch_of(kernel);
+      const std::int64_t id =
+          kernel.external != 0 || launch == nullptr ? kernel.external : launch->external;
+      const auto named = call_of_external(id);
+      are_numbers &= id == 0 || id == kernel.correlation;
+      if (named && launch != nullptr && by_thread_.contains(launch->thread)) {
+        const TimedCall& call = trace_.calls[*named];
+        const bool is_around = call.thread == launch->thread && call.begin_us <= launch->begin_us &&
+                               launch->begin_us <= end_of(*named);
+        ++(is_around ? agreeing : others);
+      }
+    }
+    return agreeing + others > 0 ? agreeing > others : !are_numbers;
+  }
+
+  // The operator or function that launched the kernel.
   std::optional<std::size_t> call_of(const Kernel& kernel) const {
-    if (const auto call = call_of_external(kernel.external)) {
-      return call;
+    const Launch* launch = launch_of(kernel);
+    std::optional<std::size_t> call;
+    if (launch != nullptr && by_thread_.contains(launch->thread)) {
+      call = call_at(*launch);
+    } else if (ids_name_calls_) {
+      call = call_of_external(kernel.external);
+      call = call || launch == nullptr ? call : call_of_external(launch->external);
     }
-    const auto launch = launches_.find(kernel.correlation);
-    if (kernel.correlation == 0 || launch == launches_.end()) {
-      return std::nullopt;
-    }
-    if (const auto call = call_of_external(launch->second.external)) {
-      return call;
-    }
-    return call_at(launch->second);
+    return call ? operators_[*call] : std::nullopt;
   }
 
   // The innermost call around the launch: the last one that began before it, or one around that.
+  // Where times are rounded, it may also be one that has just ended, if it has the launch's id.
   std::optional<std::size_t> call_at(const Launch& launch) const {
     const auto calls = by_thread_.find(launch.thread);
     if (calls == by_thread_.end()) {
       return std::nullopt;
+    }
+    if (const auto named = call_of_external(launch.external);
+        ids_name_calls_ && named && trace_.calls[*named].thread == launch.thread &&
+        end_of(*named) == launch.begin_us) {
+      return named;
     }
     const auto after =
         std::ranges::upper_bound(calls->second, launch.begin_us, {},
@@ -395,84 +403,59 @@ class KinetoReader {
     return call;
   }
 
+  // Marks the calls that launched kernels which the trace lacks: what those took is not known.
+  void mark_missing_kernels() {
+    std::unordered_set<std::int64_t> ran;
+    for (const Kernel& kernel : kernels_) {
+      ran.insert(kernel.correlation);
+    }
+    const bool are_told = std::ranges::any_of(
+        launches_, [&](const auto& launch) { return ran.contains(launch.first.first); });
+    for (const auto& [number, launch] : launches_) {
+      if (are_told && launch.has_kernel && !ran.contains(number.first)) {
+        if (const auto call = call_at(launch); call && operators_[*call]) {
+          trace_.calls[*operators_[*call]].lacks_kernels = true;
+        }
+      }
+    }
+  }
+
+  // Moments are those of the runtime's calls where the trace has them.
+  StreamWait resolve(const Wait& wait) const {
+    const Launch* call = launch_of(wait.correlation, wait.begin_us);
+    const Launch* record = launch_of(wait.recorded, wait.begin_us);
+    const bool is_of_stream = wait.kind == "Stream Wait Event";
+    const bool is_for_event = is_of_stream || wait.kind.starts_with("Event");
+    const double called_us = call != nullptr ? call->begin_us : wait.begin_us;
+    StreamWait resolved{
+        .device = wait.device,
+        .recorded_us = is_for_event && record != nullptr ? record->begin_us : called_us,
+        .waits_us = called_us};
+    if (is_for_event) {
+      resolved.awaited = wait.awaited;
+    } else if (wait.kind.starts_with("Stream")) {
+      resolved.awaited = wait.stream;
+    }
+    if (is_of_stream) {
+      resolved.stream = wait.stream;
+    } else if (call != nullptr) {
+      resolved.thread = call->thread;
+    } else {
+      resolved.waits_us = wait.end_us;
+    }
+    return resolved;
+  }
+
   KinetoTrace trace_;
   Threads threads_;
   std::vector<Kernel> kernels_;
-  std::unordered_map<std::int64_t, Launch> launches_;          // by correlation
-  std::unordered_map<std::int64_t, std::size_t> by_external_;  // calls
-  std::map<std::size_t, std::vector<std::size_t>> by_thread_;  // calls, in order
+  std::vector<Wait> waits_;
+  std::map<std::pair<std::int64_t, double>, Launch> launches_;  // by correlation and begin
+  bool ids_name_calls_ = false;
+  std::unordered_map<std::int64_t, std::optional<std::size_t>> by_external_;  // calls
+  std::map<std::size_t, std::vector<std::size_t>> by_thread_;                 // calls, in order
+  std::vector<std::optional<std::size_t>> operators_;  // by call: it, or the one around a scope
 };
-
-using Links = std::vector<std::optional<std::size_t>>;
-
-// Matches ids of nodes with those of calls that `id_of` returns. Counts the pairs in `pairs`, and
-// those of different names in `strangers`.
-template <class IdOf>
-Links link_by_id(std::span<const TracedNode> nodes, const KinetoTrace& trace, IdOf id_of,
-                 std::size_t& pairs, std::size_t& strangers) {
-  std::unordered_map<std::int64_t, std::size_t> calls;
-  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
-    if (const std::int64_t id = id_of(trace.calls[i]); id != 0) {
-      calls[id] = i;
-    }
-  }
-  Links links(nodes.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (const auto call = calls.find(nodes[i].rf_id); call != calls.end() && nodes[i].is_operator) {
-      links[i] = call->second;
-      ++pairs;
-      strangers += trace.nodes[call->second].name != nodes[i].name ? 1 : 0;
-    }
-  }
-  return links;
-}
-
-// Finds the names of all operators, in their order, in those of the calls: Knuth, Morris and Pratt,
-// "Fast pattern matching in strings", 1977.
-Links link_by_sequence(std::span<const TracedNode> nodes, const KinetoTrace& trace, bool& found) {
-  // Not those that call themselves again, of which some traces tell the outer one only.
-  const auto operators_of = [](std::span<const TracedNode> list) {
-    std::vector<std::size_t> positions;
-    std::unordered_map<std::int64_t, std::size_t> position_of;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const auto caller = position_of.find(list[i].parent);
-      const bool is_again =
-          caller != position_of.end() && list[caller->second].name == list[i].name;
-      if (list[i].name.starts_with("aten::") && !is_again) {
-        positions.push_back(i);
-      }
-      position_of[list[i].id] = i;
-    }
-    return positions;
-  };
-  const std::vector<std::size_t> pattern = operators_of(nodes);
-  const std::vector<std::size_t> text = operators_of(trace.nodes);
-  Links links(nodes.size());
-  std::vector<std::size_t> border(pattern.size(), 0);
-  for (std::size_t i = 1, length = 0; i < pattern.size();) {
-    if (nodes[pattern[i]].name == nodes[pattern[length]].name) {
-      border[i++] = ++length;
-    } else if (length > 0) {
-      length = border[length - 1];
-    } else {
-      ++i;
-    }
-  }
-  std::size_t matched = 0;
-  for (std::size_t i = 0; i < text.size() && matched < pattern.size(); ++i) {
-    while (matched > 0 && trace.nodes[text[i]].name != nodes[pattern[matched]].name) {
-      matched = border[matched - 1];
-    }
-    matched += trace.nodes[text[i]].name == nodes[pattern[matched]].name ? 1 : 0;
-    if (matched == pattern.size()) {
-      for (std::size_t k = 0; k < pattern.size(); ++k) {
-        links[pattern[k]] = text[i + 1 - pattern.size() + k];
-      }
-      found = true;
-    }
-  }
-  return links;
-}
 
 }  // namespace
 
@@ -480,33 +463,6 @@ KinetoTrace read_kineto(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor root = document.root();
   return KinetoReader().read(root.is_array() ? root : root.at("traceEvents"));
-}
-
-Links link_calls(std::span<const TracedNode> nodes, const KinetoTrace& trace,
-                 const std::string& source) {
-  std::size_t pairs = 0;
-  std::size_t strangers = 0;
-  Links links = link_by_id(
-      nodes, trace, [](const TimedCall& call) { return call.rf_id; }, pairs, strangers);
-  if (pairs > 0) {
-    return links;
-  }
-  links = link_by_id(
-      nodes, trace, [](const TimedCall& call) { return call.external; }, pairs, strangers);
-  if (pairs > 0 && strangers == 0) {
-    return links;
-  }
-  bool found = false;
-  links = link_by_sequence(nodes, trace, found);
-  if (found) {
-    return links;
-  }
-  throw Error(
-      ErrorCode::kFormat,
-      fmt::format("{}: /traceEvents: no cpu_op has a 'Record function id' of the execution "
-                  "trace, none an 'External id' that names the same operator, and no run of "
-                  "them has the names of its operators; record both traces of one run",
-                  source));
 }
 
 }  // namespace emplace::pytorch

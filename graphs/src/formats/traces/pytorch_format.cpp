@@ -6,8 +6,9 @@
 // What an operator within an op made is an output of the op if another op reads it, as the backward
 // pass does. What an op writes over a parameter or state stays where it is: later readers come
 // after it. An op's cost is the time of the kernels that it and all it calls launched, or, in a
-// trace without kernels, its own from begin to end.
+// trace without kernels, its own from begin to end; it has none if that is not known.
 
+#include "kineto_links.hpp"
 #include "kineto_trace.hpp"
 #include "model/assemble.hpp"
 #include "model/element_type.hpp"
@@ -64,26 +65,48 @@ std::vector<std::optional<std::size_t>> find_parents(std::span<const TracedNode>
   return parents;
 }
 
+// What a node took.
+struct NodeTime {
+  bool is_known = false;  // the trace of times has the node
+  double cpu_us = 0;      // from begin to end
+  double kernel_us = 0;   // of the kernels that it launched itself
+  bool launched = false;  // some
+  bool lacks_kernels = false;
+};
+
 // What nodes took, by position.
 struct Times {
   bool has_kernels = false;
-  std::vector<std::optional<double>> cpu_us{};  // from begin to end; nothing: not in the trace
-  std::vector<double> kernel_us{};              // of the kernels that it launched itself
+  std::vector<NodeTime> nodes{};
 };
 
 Times read_times(std::span<const TracedNode> nodes, const std::string& path) {
-  Times times{.cpu_us = std::vector<std::optional<double>>(nodes.size()),
-              .kernel_us = std::vector<double>(nodes.size(), 0)};
+  Times times{.nodes = std::vector<NodeTime>(nodes.size())};
   if (path.empty()) {
     return times;
   }
   const pytorch::KinetoTrace trace = pytorch::read_kineto(read_text_file(path), path);
   const auto links = pytorch::link_calls(nodes, trace, path);
   times.has_kernels = trace.has_kernels;
+  std::vector<std::optional<std::size_t>> node_of(trace.calls.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (const auto& link = links[i]) {
-      times.cpu_us[i] = trace.calls[*link].duration_us;
-      times.kernel_us[i] = trace.calls[*link].kernel_us;
+      times.nodes[i].is_known = true;
+      times.nodes[i].cpu_us = trace.calls[*link].duration_us;
+      node_of[*link] = i;
+    }
+  }
+  // Calls that the execution trace lacks are part of the node around them.
+  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+    const pytorch::TimedCall& call = trace.calls[i];
+    if (!node_of[i] && call.parent) {
+      node_of[i] = node_of[*call.parent];
+    }
+    if (node_of[i]) {
+      NodeTime& time = times.nodes[*node_of[i]];
+      time.kernel_us += call.kernel_us;
+      time.launched |= !call.kernels.empty();
+      time.lacks_kernels |= call.lacks_kernels;
     }
   }
   return times;
@@ -103,8 +126,8 @@ class PytorchReader {
     times_ = read_times(nodes_, params.get<std::string>("kineto"));
     std::vector<bool> launched;
     launched.reserve(nodes_.size());
-    for (const double kernel_us : times_.kernel_us) {
-      launched.push_back(kernel_us > 0);
+    for (const NodeTime& time : times_.nodes) {
+      launched.push_back(time.launched);
     }
     ops_ = pytorch::find_ops(nodes_, parents, pytorch::level_of(params.get<std::string>("level")),
                              launched);
@@ -267,16 +290,19 @@ class PytorchReader {
     }
   }
 
-  // An op's time is its own, or that of the kernels of all nodes within it.
+  // An op's time is its own, or that of the kernels of all nodes within it. It has none if it is
+  // not in the trace of times, or a kernel of it is not.
   void set_time(Op& op, std::size_t i) const {
-    double cost_us = times_.kernel_us[i];
+    const NodeTime& own = times_.nodes[i];
+    double kernel_us = own.kernel_us;
+    bool is_known = own.is_known && !own.lacks_kernels;
     for (const std::size_t callee : ops_.callees[i]) {
-      cost_us += times_.kernel_us[callee];
+      kernel_us += times_.nodes[callee].kernel_us;
+      is_known &= !times_.nodes[callee].lacks_kernels;
     }
-    if (times_.has_kernels) {
-      op.measured = {{.device_class = device_class_, .cost_us = cost_us}};
-    } else if (const auto& cpu_us = times_.cpu_us[i]) {
-      op.measured = {{.device_class = device_class_, .cost_us = *cpu_us}};
+    if (is_known) {
+      op.measured = {
+          {.device_class = device_class_, .cost_us = times_.has_kernels ? kernel_us : own.cpu_us}};
     }
   }
 
