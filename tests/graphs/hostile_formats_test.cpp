@@ -236,6 +236,23 @@ TEST(SmallFiles, DoNotMakeMuchWork) {
                   "<graph edgedefault=\"directed\">" + numbered(3000, "<node id=\"n{i}\"/>") +
                   "</graph></graphml>"),
       testing::HasSubstr("expected at most 64 keys with a default"));
+  EXPECT_THAT(
+      mistake("dax", "<adag>" +
+                         numbered(1500,
+                                  "<job id='a{i}'><uses name='f' link='output'/></job>"
+                                  "<job id='b{i}'><uses name='f' link='input'/></job>") +
+                         "</adag>"),
+      testing::HasSubstr("expected at most 1000000 transfers of files that several jobs write"));
+  EXPECT_THAT(
+      mistake("kineto",
+              "[" +
+                  numbered(4000,
+                           R"({{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": {i},
+                               "ts": {i}, "dur": 1}},
+                              {{"ph": "X", "cat": "cuda_sync", "name": "Context Sync", "pid": 0,
+                               "tid": -1, "ts": {i}, "dur": 1}},)") +
+                  "{}]"),
+      testing::HasSubstr("expected fewer events 'cuda_sync'"));
   const std::string measured =
       numbered(100'000, ", {{\"device_class\": \"c{i}\", \"cost_us\": 1}}");
   EXPECT_EQ(num_ops(read("emplace", R"({"schema": "emplace-graph", "version": 1, "name": "g", )"

@@ -13,7 +13,7 @@
 namespace emplace::pytorch {
 namespace {
 
-constexpr std::size_t kMaxVisits = 20'000'000;  // of streams by waits, in files made to harm
+constexpr std::size_t kMaxVisits = 10'000'000;  // of streams by waits, in files made to harm
 
 }  // namespace
 
