@@ -254,6 +254,7 @@ class ChakraReader {
 
   void add_orders() {
     std::vector<std::uint64_t> start_us;
+    start_us.reserve(trace_.nodes.size());
     for (const ChakraNode& node : trace_.nodes) {
       start_us.push_back(node.start_us);
     }

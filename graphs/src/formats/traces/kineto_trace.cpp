@@ -413,8 +413,9 @@ class KinetoReader {
         launches_, [&](const auto& launch) { return ran.contains(launch.first.first); });
     for (const auto& [number, launch] : launches_) {
       if (are_told && launch.has_kernel && !ran.contains(number.first)) {
-        if (const auto call = call_at(launch); call && operators_[*call]) {
-          trace_.calls[*operators_[*call]].lacks_kernels = true;
+        const auto call = call_at(launch);
+        if (const auto owner = call ? operators_[*call] : std::nullopt) {
+          trace_.calls[*owner].lacks_kernels = true;
         }
       }
     }

@@ -102,8 +102,8 @@ Times read_times(std::span<const TracedNode> nodes, const std::string& path) {
     if (!node_of[i] && call.parent) {
       node_of[i] = node_of[*call.parent];
     }
-    if (node_of[i]) {
-      NodeTime& time = times.nodes[*node_of[i]];
+    if (const auto node = node_of[i]) {
+      NodeTime& time = times.nodes[*node];
       time.kernel_us += call.kernel_us;
       time.launched |= !call.kernels.empty();
       time.lacks_kernels |= call.lacks_kernels;
