@@ -441,7 +441,7 @@ TEST(OnnxShapes, RefuseWhatDoesNotFit) {
     return error_of(model("g (" + input + " x) => (float[N] y) { " + node + " }", weights));
   };
   EXPECT_THAT(error("y = Reshape (x, s)", "float[0, 4]", {integers("s", {0, -1})}),
-              HasSubstr("[0, 4] cannot become [0, -1]: beside a dimension of 0"));
+              HasSubstr("[0, 4] cannot become [0, -1]: with another dimension of 0"));
   EXPECT_THAT(error("y, i = TopK (x, k)", "float[2, 4]", {integers("k", {5})}),
               HasSubstr("(TopK): the largest 5 of 4"));
   EXPECT_THAT(error("y = DepthToSpace <blocksize = 2> (x)", "float[1, 6, 2, 2]"),

@@ -205,10 +205,9 @@ void reshape(Inference& node) {
   const std::int64_t known = product(shape);
   if (open) {
     if (known == 0) {
-      fail_shape(
-          fmt::format("[{}] cannot become [{}]: beside a dimension of 0, one that is left "
-                      "open could be anything",
-                      fmt::join(from, ", "), fmt::join(*target, ", ")));
+      fail_shape(fmt::format(
+          "[{}] cannot become [{}]: with another dimension of 0, the open one could be anything",
+          fmt::join(from, ", "), fmt::join(*target, ", ")));
     }
     shape[*open] = count / known;
   }
