@@ -480,7 +480,8 @@ TEST(Onnx, RefusesWhatItCannotRead) {
   no_results.mutable_graph()->mutable_node(0)->clear_output();
   const Mistakes mistakes = {
       {"", "not an ONNX model"},
-      {"no protobuf", "not an ONNX model"},
+      {"no protobuf", "not an ONNX model: expected a ModelProto with a graph, in binary"},
+      {"ir_version: 8", "an ONNX model in the text format is not read"},
       {no_opset.SerializeAsString(), "does not say which opset"},
       {strings.SerializeAsString(), "tensors of STRING are not supported"},
       {control_flow.SerializeAsString(), "node '' (Relu): control flow is not supported"},

@@ -40,6 +40,8 @@ TEST(UnsupportedModels, AreToldByTheirContent) {
       {"GGUF\x03", "GGUF"},
       {"// HLO of a model\nHloModule jit_f, entry_computation_layout={()->f32[]}\n", "HLO"},
       {"module @jit_f attributes {} {\n  func.func public @main() {\n", "StableHLO"},
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "git lfs pull"},
+      {"\n<!DOCTYPE html>\n<html>", "a web page"},
       {"<?xml version=\"1.0\"?>\n<net name=\"Model0\" version=\"11\">", "OpenVINO"},
   };
   for (const auto& [bytes, what] : cases) {

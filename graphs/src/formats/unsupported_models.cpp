@@ -170,7 +170,17 @@ constexpr std::array kModels = {
           "convert the model by paddle2onnx",
           never,
           {".pdmodel", ".pdiparams"}},
-    // Texts that are no models, but are called like them.
+    // What is no model, but is called like one.
+    Model{"this is a pointer of Git LFS, not the file that it stands for",
+          "fetch that: git lfs pull",
+          [](std::string_view bytes) {
+            return bytes.starts_with("version https://git-lfs.github.com/spec/");
+          }},
+    Model{"this is a web page", "download the model itself",
+          [](std::string_view bytes) {
+            const std::string start = to_lower(first_line(bytes).substr(0, 14));
+            return start.starts_with("<!doctype html") || start.starts_with("<html");
+          }},
     Model{"an ONNX model in the text format is not read",
           "write it in binary: onnx.save(onnx.load(file, format='textproto'), 'model.onnx')",
           [](std::string_view bytes) {

@@ -1,6 +1,7 @@
 #include "model.hpp"
 
 #include "expansion.hpp"
+#include "formats/unsupported_models.hpp"
 #include "model/assemble.hpp"
 #include "operators.hpp"
 
@@ -76,7 +77,8 @@ class Loader final : public NodeSink {
     }
     if (!model_.proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
         !model_.proto.has_graph()) {
-      fail("not an ONNX model");
+      refuse_unsupported_model(bytes, source_);
+      fail("not an ONNX model: expected a ModelProto with a graph, in binary");
     }
     read_version();
     for (const TensorProto& tensor : graph().initializer()) {
