@@ -14,7 +14,9 @@ constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kNameLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
-bool is_letter(char letter) { return kNameLetters.substr(0, 52).find(letter) != kNameLetters.npos; }
+bool is_letter(char letter) {
+  return kNameLetters.substr(0, 52).find(letter) != std::string_view::npos;
+}
 
 std::size_t end_of(std::string_view text, std::size_t begin, std::string_view letters) {
   return std::min(text.find_first_not_of(letters, begin), text.size());
@@ -31,7 +33,7 @@ std::size_t behind_string(std::string_view text, std::size_t at) {
 
 bool is_text_message(std::string_view text) {
   return std::ranges::none_of(text, [](unsigned char byte) {
-    return byte < ' ' && kBlanks.find(static_cast<char>(byte)) == kBlanks.npos;
+    return byte < ' ' && kBlanks.find(static_cast<char>(byte)) == std::string_view::npos;
   });
 }
 
@@ -61,7 +63,7 @@ std::vector<std::string_view> text_message_fields(std::string_view bytes) {
         return fields;
       }
       at = end;
-    } else if (depth == 0 && fields.empty() && kBlanks.find(letter) == kBlanks.npos) {
+    } else if (depth == 0 && fields.empty() && kBlanks.find(letter) == std::string_view::npos) {
       return fields;  // another language
     } else {
       depth += letter == '{' || letter == '[' ? 1 : letter == '}' || letter == ']' ? -1 : 0;

@@ -204,30 +204,33 @@ std::optional<Values> fold(const Evaluation& call, std::string_view kind) {
   });
 }
 
-// The limits are inputs, either of which may be left out, or attributes up to opset 10.
-std::optional<Values> clip(const Evaluation& call, const Numbers& data) {
-  const auto limit = [&](std::size_t i, std::string_view name,
-                         Number none) -> std::optional<Number> {
-    if (i < call.input_values.size() && call.input_values[i] != nullptr) {
-      const Numbers* given = call.inputs[i];
-      return given != nullptr && given->values.size() == 1 ? std::optional(given->values[0])
-                                                           : std::nullopt;
-    }
-    const onnx::AttributeProto* attribute = find_attribute(call.node, name);
-    return attribute != nullptr ? Number(static_cast<double>(attribute->f())) : none;
-  };
-  Values values;
-  for (const Number number : data.values) {
-    const auto least = limit(1, "min", number);
-    const auto above = least ? apply("Max", number, *least) : std::nullopt;
-    const auto most = above ? limit(2, "max", *above) : std::nullopt;
-    const auto clipped = most ? apply("Min", *above, *most) : std::nullopt;
-    if (!clipped) {
+// Applies Max or Min to the elements and a limit: an input that may be left out, or an attribute up
+// to opset 10.
+std::optional<Values> limited(const Evaluation& call, Values values, std::string_view kind,
+                              std::size_t input, std::string_view attribute) {
+  std::optional<Number> limit;
+  if (input < call.input_values.size() && call.input_values[input] != nullptr) {
+    const Numbers* given = call.inputs[input];
+    if (given == nullptr || given->values.size() != 1) {
       return std::nullopt;
     }
-    values.push_back(*clipped);
+    limit = given->values[0];
+  } else if (const onnx::AttributeProto* given = find_attribute(call.node, attribute)) {
+    limit = static_cast<double>(given->f());
+  }
+  for (Number& value : values) {
+    const auto result = limit ? apply(kind, value, *limit) : value;
+    if (!result) {
+      return std::nullopt;
+    }
+    value = *result;
   }
   return values;
+}
+
+std::optional<Values> clip(const Evaluation& call, const Numbers& data) {
+  auto values = limited(call, data.values, "Max", 1, "min");
+  return values ? limited(call, *std::move(values), "Min", 2, "max") : std::nullopt;
 }
 
 // Only the type of the second input counts.
