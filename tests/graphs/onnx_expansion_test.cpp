@@ -153,6 +153,14 @@ TEST(OnnxExpansion, SaysWhatIsWrongWithASequence) {
   EXPECT_THAT(error("p = SequenceConstruct (x, x) y = Relu (p)"),
               HasSubstr("reads 'p', a sequence of tensors"));
   EXPECT_THAT(error("y = SequenceAt (x, nine)"), HasSubstr("expected a sequence as input 1"));
+  EXPECT_THAT(
+      error("p = SequenceConstruct (x) q = SequenceInsert (p, , nine) y = SequenceAt (q, i)"),
+      HasSubstr("(SequenceInsert): expected an input 2, which is left out"));
+  EXPECT_THAT(error("p = SequenceConstruct (x) q = SequenceInsert (p) y = SequenceAt (q, i)"),
+              HasSubstr("(SequenceInsert): expected at least 2 inputs, found 1"));
+  EXPECT_THAT(error("none = Constant <value = int64[0] {}> () p = SplitToSequence (x, none) "
+                    "y = ConcatFromSequence <axis = 0> (p)"),
+              HasSubstr("(ConcatFromSequence): the sequence is empty"));
   EXPECT_THAT(error("p = SequenceEmpty () y = ConcatFromSequence <axis = 0> (p)"),
               HasSubstr("the sequence is empty"));
 }

@@ -318,6 +318,138 @@ TEST(OnnxShapes, LeaveProductsOfKnownNumbersAlone) {
   EXPECT_GT(num_ops(graph), 0);
 }
 
+// The size of the result y of these nodes, given x [1], the last of which makes the size n [1].
+Shape expanded(const std::string& nodes, const std::vector<Weight>& weights = {}, int opset = 17) {
+  return last_op(import(model("g (float[1] x) => (float[N] y) { " + nodes + " y = Expand (x, n) }",
+                              weights, opset)))
+      .outputs[0]
+      .shape;
+}
+
+// -7 mod 5 is 3, by the sign of the dividend -2.
+TEST(OnnxShapes, FoldRemaindersOfEitherSign) {
+  const std::vector<Weight> weights = {integers("a", {-7}), integers("b", {5}),
+                                       integers("ten", {10})};
+  EXPECT_THAT(expanded("m = Mod (a, b) n = Add (m, ten)", weights), ElementsAre(13));
+  EXPECT_THAT(expanded("m = Mod <fmod = 1> (a, b) n = Add (m, ten)", weights), ElementsAre(8));
+  const std::vector<Weight> reals = {{"a", {1}, onnx::TensorProto::FLOAT, {}, {7.5}},
+                                     {"b", {1}, onnx::TensorProto::FLOAT, {}, {-5.0}}};
+  EXPECT_THAT(expanded("m = Mod <fmod = 1> (a, b) n = Cast <to = 7> (m)", reals), ElementsAre(2));
+}
+
+// The lowest bits, as in C: 300 is 44 in 8 bits, 200 is -56 in 8 bits with a sign.
+TEST(OnnxShapes, FoldCastsThatWrap) {
+  const auto cast = [](std::int64_t number, int type) {
+    return expanded(
+        fmt::format("c = Cast <to = {}> (a) d = Cast <to = 7> (c) n = Add (d, more)", type),
+        {integers("a", {number}), integers("more", {100})});
+  };
+  EXPECT_THAT(cast(300, onnx::TensorProto::UINT8), ElementsAre(144));
+  EXPECT_THAT(cast(200, onnx::TensorProto::UINT8), ElementsAre(300));
+  EXPECT_THAT(cast(200, onnx::TensorProto::INT8), ElementsAre(44));
+  EXPECT_THAT(cast((1LL << 32) + 5, onnx::TensorProto::INT32), ElementsAre(105));
+  EXPECT_THAT(cast(65535, onnx::TensorProto::INT16), ElementsAre(99));
+  EXPECT_THAT(cast(2, onnx::TensorProto::BOOL), ElementsAre(101));
+  EXPECT_THAT(cast(2049, onnx::TensorProto::FLOAT16), ElementsAre(2148));
+  EXPECT_THAT(cast(257, onnx::TensorProto::BFLOAT16), ElementsAre(356));
+  // No such number: what a machine makes of it is its own affair.
+  const std::string real_cast = "c = Cast <to = 3> (a) n = Cast <to = 7> (c) y = Expand (x, n)";
+  EXPECT_THAT(error_of(model("g (float[1] x) => (float[N] y) { " + real_cast + " }",
+                             {{"a", {1}, onnx::TensorProto::FLOAT, {}, {300.0}}})),
+              HasSubstr("its numbers are not known"));
+}
+
+// Functions of constants, by their closed forms.
+TEST(OnnxShapes, FoldFunctionsOfConstants) {
+  const auto result = [](const std::string& node) {
+    return expanded(node + " n = Cast <to = 7> (r)",
+                    {{"a", {1}, onnx::TensorProto::FLOAT, {}, {3.0}},
+                     {"b", {1}, onnx::TensorProto::FLOAT, {}, {-4.0}},
+                     {"two", {1}, onnx::TensorProto::FLOAT, {}, {2.0}}});
+  };
+  EXPECT_THAT(result("r = Relu (a)"), ElementsAre(3));
+  EXPECT_THAT(result("r = Relu (b)"), ElementsAre(0));
+  EXPECT_THAT(result("r = Exp (a)"), ElementsAre(20));
+  EXPECT_THAT(result("e = Exp (a) s = Log (e) t = Add (s, two) r = Round (t)"), ElementsAre(5));
+  EXPECT_THAT(result("r = Pow (a, two)"), ElementsAre(9));
+  EXPECT_THAT(result("s = Sign (b) r = Abs (s)"), ElementsAre(1));
+  EXPECT_THAT(result("s = Sigmoid (b) t = Add (s, a) r = Floor (t)"), ElementsAre(3));
+  EXPECT_THAT(result("r = Sum (a, two, two)"), ElementsAre(7));
+  EXPECT_THAT(result("r = Max (b, two, a)"), ElementsAre(3));
+  EXPECT_THAT(result("s = Mean (a, two, b) r = Add (s, two)"), ElementsAre(2));
+  EXPECT_THAT(result("s = Clip (b, two) r = Clip (s, , a)"), ElementsAre(2));
+  EXPECT_THAT(result("r = Clip (a, , two)"), ElementsAre(2));
+}
+
+TEST(OnnxShapes, FoldRepeats) {
+  EXPECT_THAT(expanded("n = Tile (a, times)", {integers("a", {2, 3}), integers("times", {2})}),
+              ElementsAre(2, 3, 2, 3));
+}
+
+TEST(OnnxShapes, KnowOperatorsWithSizesOfTheirOwn) {
+  const auto shape = [](const std::string& graph, const std::vector<Weight>& weights, int opset) {
+    return last_op(import(model(graph, weights, opset))).outputs[0].shape;
+  };
+  EXPECT_THAT(shape("g (float[3, 10] x) => (int32[3, 13] y) { y = Multinomial <sample_size = 13> "
+                    "(x) }",
+                    {}, 17),
+              ElementsAre(3, 13));
+  EXPECT_THAT(shape("g (int64[3] i) => (float[N, M] y) { y = OneHot (i, depth, values) }",
+                    {{"depth", {1}, onnx::TensorProto::FLOAT, {}, {10.0}}, {"values", {2}}}, 17),
+              ElementsAre(3, 10));
+  EXPECT_THAT(shape("g (float[10] x) => (float[10] y) { y = BatchNormalization (x, s, s, s, s) }",
+                    {{"s", {1}}}, 17),
+              ElementsAre(10));
+  // Before opset 7 the second input may begin at any dimension; of a slope, at the channels.
+  EXPECT_THAT(
+      shape("g (float[2, 3, 4] x) => (float[2, 3, 4] y) { y = PRelu (x, s) }", {{"s", {3}}}, 6),
+      ElementsAre(2, 3, 4));
+  const OpGraph sum =
+      import(model("g (float[2, 3, 4] x) => (float[2, 3, 4] y) { "
+                   "y = Add <axis = 1, broadcast = 1> (x, s) }",
+                   {{"s", {3}}}, 6));
+  EXPECT_EQ(last_op(sum).kind, "bias_add");
+  EXPECT_THAT(last_op(sum).shape, ElementsAre(2, 3, 4));
+  EXPECT_THAT(error_of(model("g (float[2, 3, 4] x) => (float[2, 3, 4] y) { y = PRelu (x, s) }",
+                             {{"s", {3}}}, 7)),
+              HasSubstr("shapes [2, 3, 4] and [3] do not fit each other"));
+  EXPECT_THAT(
+      error_of(model("g (float[3] x) => (float[2, 3] y) { y = PRelu (x, s) }", {{"s", {2, 3}}})),
+      HasSubstr("a slope of [2, 3] does not fit [3]"));
+}
+
+TEST(OnnxShapes, RefuseListsThatAreTooShort) {
+  const auto error = [](const std::string& node, const std::vector<Weight>& weights,
+                        int opset = 17) {
+    return error_of(model("g (float[3, 3] x) => (float[N, M] y) { " + node + " }", weights, opset));
+  };
+  EXPECT_THAT(error("y = Pad (x, p)", {integers("p", {1, 2})}),
+              HasSubstr("expected a pad before and after for each of 2 dimensions, found 1"));
+  EXPECT_THAT(error("y = Pad <pads = [1, 2]> (x)", {}, 9), HasSubstr("for each of 2 dimensions"));
+  EXPECT_THAT(error("y = Pad (x)", {}), HasSubstr("(Pad): expected pads"));
+  EXPECT_THAT(error("y = Upsample (x)", {}, 9), HasSubstr("(Upsample): expected scales"));
+  EXPECT_THAT(error("y = Upsample <scales = [2.0]> (x)", {}, 7),
+              HasSubstr("expected a scale for each of 2 dimensions, found 1"));
+  EXPECT_THAT(error("y = Resize (x)", {}), HasSubstr("(Resize): expected scales or sizes"));
+  EXPECT_THAT(error("y = Resize (x, , , s)", {integers("s", {6})}),
+              HasSubstr("expected a size for each of 2 dimensions, found 1"));
+}
+
+TEST(OnnxShapes, RefuseWhatDoesNotFit) {
+  const auto error = [](const std::string& node, const std::string& input,
+                        const std::vector<Weight>& weights = {}) {
+    return error_of(model("g (" + input + " x) => (float[N] y) { " + node + " }", weights));
+  };
+  EXPECT_THAT(error("y = Reshape (x, s)", "float[0, 4]", {integers("s", {0, -1})}),
+              HasSubstr("[0, 4] cannot become [0, -1]: with another dimension of 0"));
+  EXPECT_THAT(error("y, i = TopK (x, k)", "float[2, 4]", {integers("k", {5})}),
+              HasSubstr("(TopK): the largest 5 of 4"));
+  EXPECT_THAT(error("y = DepthToSpace <blocksize = 2> (x)", "float[1, 6, 2, 2]"),
+              HasSubstr("a dimension of 6 cannot be cut into parts of 4"));
+  EXPECT_THAT(error("y = SpaceToDepth <blocksize = 2> (x)", "float[1, 4, 3, 2]"),
+              HasSubstr("a dimension of 3 cannot be cut into parts of 2"));
+}
+
 TEST(OnnxShapes, FoldMasksThatNothingTrains) {
   // Lower triangle of 64 x 64, of which the part for 5 tokens is compared: no parameters.
   const OpGraph graph = import(model(R"(g (float[2, 5, 5] x) => (float[N] y) {

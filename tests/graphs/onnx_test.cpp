@@ -395,9 +395,70 @@ TEST(Onnx, NamesTheDimensionsThatAreMissing) {
   EXPECT_THAT(error_with(":dimensions=batch:3;seq:5;sec:5"),
               HasSubstr("no parameter and no dimension is called 'sec'; did you mean 'seq'"));
   for (const std::string wrong :
-       {"batch", "batch:", ":3", "batch:0", "batch:3;batch:3", "batch:x"}) {
+       {"batch", "batch:", ":3", "batch:-1", "batch:3;batch:3", "batch:x"}) {
     EXPECT_THAT(error_with(":dimensions=" + wrong), HasSubstr("expected NAME:SIZE")) << wrong;
   }
+}
+
+// 0 is a size like any other: a cache of keys is empty before the first token.
+TEST(Onnx, SizesMayBe0) {
+  const std::string declared = model(R"(g (float[2, 0, 4] past, float[2, 3, 4] x) => (float[] y) {
+      y = Concat <axis = 1> (past, x)
+    })");
+  EXPECT_EQ(num_ops(import(declared)), 3);
+  EXPECT_THAT(find(import(declared), "concat").outputs[0].shape, testing::ElementsAre(2, 3, 4));
+  const std::string symbolic = model(R"(g (float[2, N, 4] past, float[2, 3, 4] x) => (float[] y) {
+      y = Concat <axis = 1> (past, x)
+    })");
+  for (const std::string parameters : {":N=0", ":dimensions=N:0"}) {
+    EXPECT_THAT(find(import(symbolic, parameters), "concat").outputs[0].shape,
+                testing::ElementsAre(2, 3, 4));
+  }
+}
+
+// Exporters write -1 for what is open.
+TEST(Onnx, ASizeBelow0IsOpen) {
+  onnx::ModelProto proto =
+      test::parse_model("g (float[2, 8] x) => (float[2, 8] y) { y = Relu (x) }");
+  proto.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_value(-1);
+  EXPECT_THAT(error_of(proto.SerializeAsString()), HasSubstr("x.0=SIZE"));
+  EXPECT_EQ(import(proto.SerializeAsString(), ":x.0=5")[1].flops, 40);
+}
+
+TEST(Onnx, ReadsModelsWithoutStandardOperators) {
+  onnx::ModelProto proto = test::parse_model(R"(g (float[3, 4] x) => (float[3, 4] y) {
+      y = Binarizer <threshold = 1.0> (x)
+    })");
+  proto.mutable_graph()->mutable_node(0)->set_domain("ai.onnx.ml");
+  proto.mutable_opset_import(0)->set_domain("ai.onnx.ml");
+  proto.mutable_opset_import(0)->set_version(1);
+  const OpGraph graph = import(proto.SerializeAsString());
+  EXPECT_THAT(find(graph, "binarizer").outputs[0].shape, testing::ElementsAre(3, 4));
+  EXPECT_THAT(graph[boost::graph_bundle].source, testing::StartsWith("ONNX ai.onnx.ml 1;"));
+  proto.mutable_graph()->mutable_node(0)->set_domain("");
+  EXPECT_THAT(
+      error_of(proto.SerializeAsString()),
+      HasSubstr("(Binarizer): the model does not say which opset of the standard operators"));
+}
+
+TEST(Onnx, NamesTheInputsThatAreMissing) {
+  const std::string head = "g (float[2, 8] x) => (float[2, 8] y) { ";
+  expect_errors(
+      "onnx",
+      Mistakes{
+          {model(head + "y = Resize (x, , , ) }"), "node '' (Resize): expected scales or sizes"},
+          {model(head + "y = Gemm (x, , x) }"),
+           "node '' (Gemm): expected an input 2, which is left out"},
+          {model(head + "y = Add (x, ) }"),
+           "node '' (Add): expected an input 2, which is left out"},
+          {model(head + "y = Gemm (x) }"), "node '' (Gemm): expected at least 2 inputs, found 1"},
+      });
 }
 
 TEST(Onnx, RefusesWhatItCannotRead) {
@@ -419,7 +480,8 @@ TEST(Onnx, RefusesWhatItCannotRead) {
   no_results.mutable_graph()->mutable_node(0)->clear_output();
   const Mistakes mistakes = {
       {"", "not an ONNX model"},
-      {"no protobuf", "not an ONNX model"},
+      {"no protobuf", "not an ONNX model: expected a ModelProto with a graph, in binary"},
+      {"ir_version: 8", "an ONNX model in the text format is not read"},
       {no_opset.SerializeAsString(), "does not say which opset"},
       {strings.SerializeAsString(), "tensors of STRING are not supported"},
       {control_flow.SerializeAsString(), "node '' (Relu): control flow is not supported"},

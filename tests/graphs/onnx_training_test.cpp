@@ -353,6 +353,21 @@ TEST(OnnxTraining, PutsTheLossOnLogits) {
 
 // --- Quantized and fused layers ---
 
+// Statistics have as many classes as the result, but nobody trains on them.
+TEST(OnnxTraining, PutsNoLossOnStatistics) {
+  for (const std::string results : {"float[2, 3, 4, 5] Y, float[2, 3, 1, 1] M, float[2, 3, 1, 1] D",
+                                    "float[2, 3, 1, 1] M, float[2, 3, 4, 5] Y"}) {
+    const OpGraph graph =
+        import(model("g (float[2, 3, 4, 5] x) => (" + results +
+                         ") { Y, M, D = LayerNormalization <axis = 2> (x, s, b) }",
+                     {{"s", {4, 5}}, {"b", {4, 5}}}),
+               ":training=true");
+    EXPECT_EQ(count_kinds(graph)["softmax_cross_entropy"], 1);
+    EXPECT_EQ(count_kinds(graph)["layer_norm_backward"], 1);
+    EXPECT_EQ(count_kinds(graph)["add_losses"], 0);
+  }
+}
+
 TEST(OnnxTraining, CountsQuantizedLayers) {
   const std::vector<Weight> scales{{"s", {}, onnx::TensorProto::FLOAT, {}, {1}},
                                    {"z", {}, onnx::TensorProto::INT8},

@@ -173,15 +173,25 @@ TEST(TensorFlow, RefusesWhatItCannotRead) {
                 dimension + R"( } dim { size: 9223372036854775807 } } } })");
   };
   const Mistakes mistakes = {
-      {"", "expected at least one node"},
+      {"", "expected at least one node; a GraphDef, a MetaGraphDef and a SavedModel are read"},
+      {"strange { width: 5 } # node {\nsize: 7 size: 8 name: 'node {'",
+       "expected at least one node, found a text whose fields are strange, size, name; a GraphDef"},
+      {"item { id: 1 name: 'cat' }", "a label map names the classes of a model, but is no graph"},
+      {"node { calculator: 'Gate' input_stream: 'a' }\ninput_stream: 'a'",
+       "expected each node to have a name and an op, found a text whose fields are node, "
+       "input_stream"},
       {"node {\n name: 7\n}", "expected a message of type GraphDef; line 2, column 8"},
       {"\x0a\xff", "expected a message of type GraphDef"},
       {a + a, "node 'a': the name appears twice"},
-      {node(R"(name: "a" input: "b")"), "node 'a': its input 'b' is not a node of the file"},
-      {a + node(R"(name: "b" input: "a:x")"), "expected an input 'name:number', found 'a:x'"},
-      {a + node(R"(name: "b" input: "a:-1")"), "expected an input 'name:number', found 'a:-1'"},
-      {a + node(R"(name: "b" input: "a:99999999")"), "expected an input 'name:number'"},
-      {node(R"(name: "a" input: "b")") + node(R"(name: "b" input: "a")"), "a cycle of ops"},
+      {node(R"(name: "a" op: "Add" input: "b")"),
+       "node 'a': its input 'b' is not a node of the file"},
+      {a + node(R"(name: "b" op: "Add" input: "a:x")"),
+       "expected an input 'name:number', found 'a:x'"},
+      {a + node(R"(name: "b" op: "Add" input: "a:-1")"),
+       "expected an input 'name:number', found 'a:-1'"},
+      {a + node(R"(name: "b" op: "Add" input: "a:99999999")"), "expected an input 'name:number'"},
+      {node(R"(name: "a" op: "Add" input: "b")") + node(R"(name: "b" op: "Add" input: "a")"),
+       "a cycle of ops"},
       {node(R"(name: "a" op: "NextIteration")"), "node 'a' (NextIteration): loops and branches"},
       {with_shape("-2"), "node 'a': expected a dimension of at least -1, found -2"},
       {with_shape("2"), "node 'a': the size of a result does not fit 64 bits"},
@@ -477,6 +487,44 @@ std::string function(const std::string& name, const std::string& arguments,
          fmt::format("ret {{ key: 'y' value: '{}' }} }}\n", results);
 }
 
+// What the file says of a shape is no more than of its rank in the first graphs of TensorFlow.
+TEST(TensorFlow, TakesAnEmptyShapeOfAnOldPlaceholderForAnOpenOne) {
+  const std::string graph =
+      placeholder("x", {}) + weights("w", {4, 5}) + node("y", "MatMul", "x w");
+  EXPECT_THAT(error_of_reading("tensorflow", graph + "versions { producer: 21 }"),
+              testing::AllOf(HasSubstr("the shape of 'x' (Placeholder) is not known"),
+                             HasSubstr("shapes=x:")));
+  EXPECT_THAT(error_of_reading("tensorflow", graph + "versions { producer: 22 }"),
+              HasSubstr("expected matrices, found [] and [4, 5]"));
+}
+
+TEST(TensorFlow, ReadsAMetaGraphAsText) {
+  const OpGraph graph =
+      read_format("tensorflow", "meta_info_def { tags: 'train' }\ngraph_def {\n" +
+                                    placeholder("x", {2, 4}) + node("y", "Relu", "x") + "}");
+  EXPECT_EQ(find(graph, "y").flops, 8);
+}
+
+TEST(TensorFlow, SizesMayBe0) {
+  const OpGraph graph =
+      read_format("tensorflow:shapes=x:0x4",
+                  placeholder("x", {-1, 4}) + weights("w", {4, 5}) + node("y", "MatMul", "x w"));
+  EXPECT_EQ(find(graph, "y").outputs[0].shape, Sizes({0, 5}));
+}
+
+// 2^32 + 3 has the lowest 32 bits of 3.
+TEST(TensorFlow, CastsToFewerBitsAsTensorFlowDoes) {
+  const std::string large =
+      node("large", "Const", "",
+           attribute("dtype", "type: DT_INT64") +
+               attribute("value",
+                         "tensor { dtype: DT_INT64 tensor_shape { dim { size: 1 } } "
+                         "int64_val: 4294967299 }"));
+  EXPECT_EQ(shape_of(large + node("small", "Cast", "large", attribute("DstT", "type: DT_INT32")) +
+                     placeholder("x", {}) + node("y", "Fill", "small x")),
+            Sizes({3}));
+}
+
 std::string in_function(std::string text) {
   for (std::size_t at = 0; (at = text.find("node {", at)) != std::string::npos; at += 8) {
     text.replace(at, 4, "node_def");
@@ -527,6 +575,50 @@ TEST(TensorFlow, InlinesTheFunctionsOfASavedModel) {
   EXPECT_EQ(graph[boost::graph_bundle].source, "TensorFlow SavedModel, signature serving_default");
   const OpGraph wide = read_format("tensorflow:shapes=x:5x4", saved_model());
   EXPECT_EQ(find(wide, "Call/dense/MatMul").flops, 2 * 5 * 4 * 6);
+}
+
+// Outside of functions results have numbers only: what reads "norm" reads its result 0.
+TEST(TensorFlow, CountsResultsOutsideOfFunctions) {
+  const std::string library = "library { " + function("f", "x", "x", "") + "}";
+  const std::string nodes = placeholder("x", {2, 6, 6, 3}) + weights("v", {3}) +
+                            node("norm", "FusedBatchNormV3", "x v v v v") +
+                            node("relu", "Relu", "norm") + node("mean", "Relu", "norm:1");
+  const std::string model = "saved_model_schema_version: 1\nmeta_graphs { graph_def {\n" + nodes +
+                            "}\nsignature_def { key: 'f' value { outputs { key: 'y' value { name: "
+                            "'relu:0' } } outputs { key: 'z' value { name: 'mean' } } } } }";
+  for (const std::string& text : {model, nodes + library, nodes}) {
+    const OpGraph graph = read_format("tensorflow", text);
+    EXPECT_EQ(find(graph, "relu").outputs[0].shape, Sizes({2, 6, 6, 3}));
+    EXPECT_EQ(find(graph, "relu").flops, 2 * 6 * 6 * 3);
+    EXPECT_EQ(find(graph, "mean").outputs[0].shape, Sizes({3}));
+    EXPECT_EQ(find(graph, "norm").outputs.size(), 2U);
+    EXPECT_THAT(edges_of(graph), testing::Contains("norm:0 relu"));
+    EXPECT_THAT(edges_of(graph), testing::Contains("norm:1 mean"));
+  }
+  const OpGraph loss =
+      read_format("tensorflow", placeholder("x", {2, 6}) + placeholder("t", {2, 6}) +
+                                    node("loss", "SoftmaxCrossEntropyWithLogits", "x t") +
+                                    node("y", "Relu", "loss:1") + library);
+  EXPECT_EQ(find(loss, "y").outputs[0].shape, Sizes({2, 6}));
+}
+
+// The function's own names of its results, and the operators' names of theirs.
+TEST(TensorFlow, FindsResultsByTheirNames) {
+  const auto graph = [](const std::string& result) {
+    const std::string body =
+        placeholder("v", {3}) +
+        node("norm", "FusedBatchNormV3",
+             "x v:output:0 v:output:0 " + std::string("v:output:0 ") + "v:output:0") +
+        node("relu", "Relu", "norm:" + result + ":0");
+    return "node { name: 'call' op: 'f' input: 'x' }" + placeholder("x", {2, 6, 6, 3}) +
+           node("y", "Relu", "call") + "library { " +
+           function("f", "x", "relu:activations:0", in_function(body)) + "}";
+  };
+  EXPECT_EQ(shape_of(graph("y")), Sizes({2, 6, 6, 3}));
+  EXPECT_EQ(shape_of(graph("batch_variance")), Sizes({3}));
+  EXPECT_THAT(error_of_reading("tensorflow", graph("variance")),
+              HasSubstr("node 'call/norm': what reads it expects a result 'variance', which "
+                        "FusedBatchNormV3 does not have"));
 }
 
 TEST(TensorFlow, ReadsTheFolderOfASavedModel) {

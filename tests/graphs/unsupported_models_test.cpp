@@ -40,11 +40,41 @@ TEST(UnsupportedModels, AreToldByTheirContent) {
       {"GGUF\x03", "GGUF"},
       {"// HLO of a model\nHloModule jit_f, entry_computation_layout={()->f32[]}\n", "HLO"},
       {"module @jit_f attributes {} {\n  func.func public @main() {\n", "StableHLO"},
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "git lfs pull"},
+      {"\n<!DOCTYPE html>\n<html>", "a web page"},
       {"<?xml version=\"1.0\"?>\n<net name=\"Model0\" version=\"11\">", "OpenVINO"},
   };
   for (const auto& [bytes, what] : cases) {
     EXPECT_THAT(guess("model.bin", bytes), AllOf(HasSubstr("model.bin: "), HasSubstr(what)));
   }
+}
+
+// Texts in the format of .pbtxt that hold no graph.
+TEST(UnsupportedModels, AreToldByTheirFields) {
+  const struct {
+    std::string text;
+    std::string what;
+  } cases[] = {
+      {"# classes\nitem {\n  id: 1\n  name: 'cat'\n}\n", "a label map"},
+      {"item{ id: 1 }", "a label map"},
+      {"op {\n name: \"Abs\"\n input_arg { name: \"x\" }\n}", "definitions of operators"},
+      {"model { ssd { num_classes: 9 } }\ntrain_config: { batch_size: 24 }",
+       "the configuration of a training"},
+      {"net: \"a.prototxt\"\nbase_lr: 0.01\n", "solvers of Caffe"},
+      {"name: \"LeNet\"\nlayer {\n name: \"data\"\n}", "models and solvers of Caffe"},
+      {"name: \"densenet\"\nplatform: \"onnxruntime_onnx\"\n", "the configuration of a server"},
+      {"model_checkpoint_path: \"model.ckpt-5\"", "the list of checkpoints"},
+      {"path: \"tensorflow.Graph\"\ntf_class {\n}", "Python's interface"},
+      {"ir_version: 8\ngraph { node { op_type: \"Relu\" } }", "format='textproto'"},
+      {"step_stats { dev_stats { device: \"gpu\" } }", "step-stats=FILE"},
+      {"feature { name: \"age\" type: INT }", "the schema or the statistics of data"},
+  };
+  for (const auto& [text, what] : cases) {
+    EXPECT_THAT(guess("model.pbtxt", text), AllOf(HasSubstr("model.pbtxt: "), HasSubstr(what)));
+  }
+  EXPECT_EQ(guess("model.pbtxt", "node { name: 'op' op: 'item' }\nlibrary { }"), "tensorflow");
+  EXPECT_EQ(guess("model.pbtxt", "strange { item { } }"), "tensorflow");
+  EXPECT_EQ(guess("model.pbtxt", "import item\nitem { }"), "tensorflow");
 }
 
 TEST(UnsupportedModels, AreToldByTheirNames) {

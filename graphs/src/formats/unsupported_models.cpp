@@ -1,5 +1,6 @@
 #include "unsupported_models.hpp"
 
+#include "formats/text_message.hpp"
 #include "formats/torch/archive.hpp"
 
 #include <emplace/base/error.hpp>
@@ -10,6 +11,8 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <initializer_list>
+#include <vector>
 
 namespace emplace {
 namespace {
@@ -23,6 +26,9 @@ constexpr std::string_view kFromKeras =
     "earlier versions, and read the folder";
 constexpr std::string_view kFromTensorFlow =
     "read the SavedModel that it was made of, or the model in ONNX";
+constexpr std::string_view kFromText =
+    "of such texts (.pbtxt) a graph of TensorFlow is read: a GraphDef, a list of node { name: ... "
+    "op: ... }, a MetaGraphDef or a SavedModel";
 constexpr std::string_view kFromSource =
     "export the model that it was made of: to ONNX, by torch.export, or as a SavedModel";
 
@@ -90,6 +96,20 @@ bool is_mlir(std::string_view bytes) {
 
 bool is_hlo(std::string_view bytes) { return first_line(bytes).starts_with("HloModule "); }
 
+// Says whether a message in the text format has one of these fields, and no nodes of a graph.
+bool has_field(std::string_view bytes, std::initializer_list<std::string_view> names) {
+  const std::vector<std::string_view> fields = text_message_fields(bytes);
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(fields, name) != fields.end();
+  };
+  return !has("node") && std::ranges::any_of(names, has);
+}
+
+bool is_caffe(std::string_view bytes) {
+  return has_field(bytes,
+                   {"layer", "layers", "base_lr", "solver_mode", "train_net", "external_input"});
+}
+
 bool has_entry(std::string_view bytes, std::string_view ending) {
   return torch_program::is_archive(bytes) &&
          std::ranges::any_of(torch_program::entry_names(bytes), [&](const std::string& name) {
@@ -142,11 +162,60 @@ constexpr std::array kModels = {
             const std::string_view head = bytes.substr(0, 400);
             return head.starts_with("<?xml") && head.find("<net name=") != std::string_view::npos;
           }},
-    Model{"models of Caffe are not read", kFromSource, never, {".caffemodel", ".prototxt"}},
+    Model{"models and solvers of Caffe are not read",
+          kFromSource,
+          is_caffe,
+          {".caffemodel", ".prototxt"}},
     Model{"models of PaddlePaddle are not read",
           "convert the model by paddle2onnx",
           never,
           {".pdmodel", ".pdiparams"}},
+    // What is no model, but is called like one.
+    Model{"this is a pointer of Git LFS, not the file that it stands for",
+          "fetch that: git lfs pull",
+          [](std::string_view bytes) {
+            return bytes.starts_with("version https://git-lfs.github.com/spec/");
+          }},
+    Model{"this is a web page", "download the model itself",
+          [](std::string_view bytes) {
+            const std::string start = to_lower(first_line(bytes).substr(0, 14));
+            return start.starts_with("<!doctype html") || start.starts_with("<html");
+          }},
+    Model{"an ONNX model in the text format is not read",
+          "write it in binary: onnx.save(onnx.load(file, format='textproto'), 'model.onnx')",
+          [](std::string_view bytes) {
+            return has_field(bytes, {"ir_version", "opset_import"});
+          }},
+    Model{"this is the RunMetadata of a run, not a graph", "read the graph with step-stats=FILE",
+          [](std::string_view bytes) {
+            return has_field(bytes, {"step_stats", "cost_graph"});
+          }},
+    Model{"a label map names the classes of a model, but is no graph", kFromText,
+          [](std::string_view bytes) { return has_field(bytes, {"item"}); }},
+    Model{"definitions of operators are no graph", kFromText,
+          [](std::string_view bytes) {
+            return has_field(bytes, {"op", "graph_op_name"});
+          }},
+    Model{"the configuration of a training is no graph", kFromText,
+          [](std::string_view bytes) {
+            return has_field(
+                bytes, {"train_config", "train_input_reader", "eval_config", "eval_input_reader"});
+          }},
+    Model{"the configuration of a server is no graph", kFromText,
+          [](std::string_view bytes) {
+            return has_field(bytes, {"model_config_list", "max_batch_size", "instance_group",
+                                     "platform", "ensemble_scheduling"});
+          }},
+    Model{"the list of checkpoints is no graph", kFromText,
+          [](std::string_view bytes) { return has_field(bytes, {"model_checkpoint_path"}); }},
+    Model{"a description of Python's interface is no graph", kFromText,
+          [](std::string_view bytes) {
+            return has_field(bytes, {"tf_module", "tf_class", "tf_proto"});
+          }},
+    Model{"the schema or the statistics of data are no graph", kFromText,
+          [](std::string_view bytes) {
+            return has_field(bytes, {"feature", "datasets"});
+          }},
 };
 
 [[noreturn]] void refuse(const Model& model, std::string_view source) {

@@ -63,6 +63,12 @@ std::string_view text_attribute(const onnx::NodeProto& node, std::string_view na
   return attribute != nullptr ? std::string_view(attribute->s()) : std::string_view();
 }
 
+std::string describe_missing_input(const onnx::NodeProto& node, std::size_t index) {
+  const auto count = static_cast<std::size_t>(node.input_size());
+  return index < count ? fmt::format("expected an input {}, which is left out", index + 1)
+                       : fmt::format("expected at least {} inputs, found {}", index + 1, count);
+}
+
 bool is_standard_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 }  // namespace emplace::onnx_model

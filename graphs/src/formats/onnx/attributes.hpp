@@ -40,6 +40,9 @@ std::optional<Shape> places_attribute(const onnx::NodeProto& node, std::string_v
 /// Returns an attribute's text, or an empty one.
 std::string_view text_attribute(const onnx::NodeProto& node, std::string_view name);
 
+/// Says that a node has no input at `index`: it is left out, or there are too few.
+std::string describe_missing_input(const onnx::NodeProto& node, std::size_t index);
+
 /// Says whether a name is that of the standard operators' domain.
 bool is_standard_domain(std::string_view domain);
 

@@ -159,9 +159,11 @@ void binary(OnnxNode& node, const Operator& row) {
       node.emit_results(std::move(op), {{x}});
       return;
     }
-    const auto bias = row.op_type == "Add" && has_shape(i) && !has_shape(1 - i)
-                          ? bias_shape(node.input(1 - i).shape, shape)
-                          : std::nullopt;
+    const auto bias =
+        row.op_type == "Add" && has_shape(i) && !has_shape(1 - i)
+            ? bias_shape(broadcast_part(node.proto(), node.opset(), shape, node.input(1 - i).shape),
+                         shape)
+            : std::nullopt;
     if (bias) {
       Op op = node.make_op("bias_add");
       op.shape = *bias;

@@ -1,19 +1,16 @@
 // What nodes make of numbers that are known before the step.
 
+#include "arithmetic.hpp"
 #include "model/assemble.hpp"
-#include "model/element_type.hpp"
 #include "numbers.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
 namespace emplace::onnx_model {
 namespace {
-
-bool is_integer(Number number) { return std::holds_alternative<std::int64_t>(number); }
 
 // --- Elements that move ---
 
@@ -59,6 +56,18 @@ Values broadcast(const Numbers& numbers, const Shape& shape) {
 std::int64_t axis_of(const onnx::NodeProto& node, std::size_t rank, std::int64_t fallback) {
   const auto axis = integer_attribute(node, "axis", fallback);
   return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
+}
+
+Values tile(const Evaluation& call, const Numbers& data) {
+  // Each dimension of the result is one of repeats, which do not move, and one of the data.
+  Shape shape;
+  Shape strides;
+  const Shape own = strides_of(data.shape);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    shape.insert(shape.end(), {call.results[0].shape[i] / data.shape[i], data.shape[i]});
+    strides.insert(strides.end(), {0, own[i]});
+  }
+  return pick(data.values, shape, 0, strides);
 }
 
 std::optional<Values> transpose(const Evaluation& call, const Numbers& data) {
@@ -149,141 +158,6 @@ std::vector<Numbers> split(const Evaluation& call, const Numbers& data) {
 
 // --- Elements that are computed ---
 
-std::optional<Number> apply_to_integers(std::string_view kind, std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  if (kind == "Add") {
-    return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional<Number>(result);
-  }
-  if (kind == "Sub") {
-    return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional<Number>(result);
-  }
-  if (kind == "Mul") {
-    return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional<Number>(result);
-  }
-  if (kind == "Div" || kind == "Mod") {
-    if (b == 0 || (a == std::numeric_limits<std::int64_t>::min() && b == -1)) {
-      return std::nullopt;
-    }
-    const std::int64_t rest = a % b;  // Mod has the sign of the divisor
-    return kind == "Div" ? a / b : rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-  }
-  if (kind == "And") {
-    return std::int64_t{a != 0 && b != 0};
-  }
-  if (kind == "Or") {
-    return std::int64_t{a != 0 || b != 0};
-  }
-  if (kind == "Xor") {
-    return std::int64_t{(a != 0) != (b != 0)};
-  }
-  return std::nullopt;
-}
-
-std::optional<Number> apply_to_reals(std::string_view kind, double a, double b) {
-  if (kind == "Add") {
-    return a + b;
-  }
-  if (kind == "Sub") {
-    return a - b;
-  }
-  if (kind == "Mul") {
-    return a * b;
-  }
-  if (kind == "Div" && b != 0) {
-    return a / b;
-  }
-  return std::nullopt;
-}
-
-// Operators that treat integers and real numbers alike.
-template <class KnownValue>
-std::optional<Number> compare(std::string_view kind, KnownValue a, KnownValue b) {
-  if (kind == "Max") {
-    return std::max(a, b);
-  }
-  if (kind == "Min") {
-    return std::min(a, b);
-  }
-  if (kind == "Equal") {
-    return std::int64_t{a == b};
-  }
-  if (kind == "Greater") {
-    return std::int64_t{a > b};
-  }
-  if (kind == "GreaterOrEqual") {
-    return std::int64_t{a >= b};
-  }
-  if (kind == "Less") {
-    return std::int64_t{a < b};
-  }
-  if (kind == "LessOrEqual") {
-    return std::int64_t{a <= b};
-  }
-  return std::nullopt;
-}
-
-std::optional<Number> apply(std::string_view kind, Number a, Number b) {
-  if (is_integer(a) && is_integer(b)) {
-    const auto x = std::get<std::int64_t>(a);
-    const auto y = std::get<std::int64_t>(b);
-    const auto compared = compare(kind, x, y);
-    return compared ? compared : apply_to_integers(kind, x, y);
-  }
-  const auto compared = compare(kind, real(a), real(b));
-  return compared ? compared : apply_to_reals(kind, real(a), real(b));
-}
-
-// The number as an element of `type`; a real number too large for an integer has no such element.
-std::optional<Number> cast(Number number, DataType type) {
-  if (is_floating(type)) {
-    const double value = real(number);
-    return type == DataType::kFloat64 ? value : static_cast<double>(static_cast<float>(value));
-  }
-  if (type == DataType::kBool) {
-    return std::int64_t{real(number) != 0};
-  }
-  if (is_integer(number)) {
-    return number;
-  }
-  const double value = std::get<double>(number);
-  constexpr double kLimit = 9.2e18;
-  return value > -kLimit && value < kLimit ? std::optional<Number>(static_cast<std::int64_t>(value))
-                                           : std::nullopt;
-}
-
-std::optional<Number> apply_to_one(std::string_view kind, Number x) {
-  if (kind == "Not") {
-    return std::int64_t{real(x) == 0};
-  }
-  if (kind == "Neg") {
-    return is_integer(x) ? apply_to_integers("Sub", 0, std::get<std::int64_t>(x))
-                         : std::optional<Number>(-std::get<double>(x));
-  }
-  if (is_integer(x)) {
-    return kind == "Abs" && std::get<std::int64_t>(x) >= 0 ? std::optional(x) : std::nullopt;
-  }
-  const double value = std::get<double>(x);
-  if (kind == "Abs") {
-    return std::abs(value);
-  }
-  if (kind == "Floor") {
-    return std::floor(value);
-  }
-  if (kind == "Ceil") {
-    return std::ceil(value);
-  }
-  if (kind == "Round") {
-    return std::nearbyint(value);
-  }
-  if (kind == "Sqrt" && value >= 0) {
-    return std::sqrt(value);
-  }
-  if (kind == "Reciprocal" && value != 0) {
-    return 1 / value;
-  }
-  return std::nullopt;
-}
-
 // Says whether numbers can be broadcast to `shape`; those of a product or a reduction cannot.
 bool fits(const Numbers& numbers, const Shape& shape) {
   if (numbers.shape.size() > shape.size()) {
@@ -299,8 +173,8 @@ bool fits(const Numbers& numbers, const Shape& shape) {
 }
 
 // Applies `function` to the elements of the broadcast inputs.
-template <class Function>
-std::optional<Values> elementwise(const Evaluation& call, Function function) {
+template <class Apply>
+std::optional<Values> elementwise(const Evaluation& call, Apply function) {
   std::vector<Values> inputs;
   for (const Numbers* input : call.inputs) {
     if (!fits(*input, call.results[0].shape)) {
@@ -310,10 +184,60 @@ std::optional<Values> elementwise(const Evaluation& call, Function function) {
   }
   Values values;
   for (std::size_t i = 0; i < inputs[0].size(); ++i) {
-    std::optional<Number> value = function(inputs, i);
-    if (value) {
-      value = cast(*value, call.results[0].type);
+    const std::optional<Number> value = function(inputs, i);
+    if (!value) {
+      return std::nullopt;
     }
+    values.push_back(*value);
+  }
+  return values;
+}
+
+// Applies an operator to the first two elements, to what that gives and the third one, and so on.
+std::optional<Values> fold(const Evaluation& call, std::string_view kind) {
+  return elementwise(call, [&](const auto& inputs, std::size_t i) {
+    std::optional<Number> value = inputs[0][i];
+    for (std::size_t k = 1; value && k < inputs.size(); ++k) {
+      value = apply(kind, *value, inputs[k][i]);
+    }
+    return value ? as_result(*value, call.results[0].type) : std::nullopt;
+  });
+}
+
+// Applies Max or Min to the elements and a limit: an input that may be left out, or an attribute up
+// to opset 10.
+std::optional<Values> limited(const Evaluation& call, Values values, std::string_view kind,
+                              std::size_t input, std::string_view attribute) {
+  std::optional<Number> limit;
+  if (input < call.input_values.size() && call.input_values[input] != nullptr) {
+    const Numbers* given = call.inputs[input];
+    if (given == nullptr || given->values.size() != 1) {
+      return std::nullopt;
+    }
+    limit = given->values[0];
+  } else if (const onnx::AttributeProto* given = find_attribute(call.node, attribute)) {
+    limit = static_cast<double>(given->f());
+  }
+  for (Number& value : values) {
+    const auto result = limit ? apply(kind, value, *limit) : value;
+    if (!result) {
+      return std::nullopt;
+    }
+    value = *result;
+  }
+  return values;
+}
+
+std::optional<Values> clip(const Evaluation& call, const Numbers& data) {
+  auto values = limited(call, data.values, "Max", 1, "min");
+  return values ? limited(call, *std::move(values), "Min", 2, "max") : std::nullopt;
+}
+
+// Only the type of the second input counts.
+std::optional<Values> cast_like(const Evaluation& call, const Numbers& data) {
+  Values values;
+  for (const Number number : data.values) {
+    const auto value = as_result(number, call.results[0].type);
     if (!value) {
       return std::nullopt;
     }
@@ -424,9 +348,10 @@ std::optional<Values> evaluate_known(const Evaluation& call) {
       kind == "Flatten") {
     return first.values;
   }
-  if (kind == "Cast" || kind == "CastLike") {
-    return elementwise(
-        call, [](const auto& inputs, std::size_t i) { return std::optional(inputs[0][i]); });
+  if (kind == "Cast") {
+    const auto type = integer_attribute(call.node, "to", 0);
+    return elementwise(call,
+                       [&](const auto& inputs, std::size_t i) { return cast(inputs[0][i], type); });
   }
   if (kind == "Concat") {
     return concat(call);
@@ -460,14 +385,30 @@ std::optional<Values> evaluate_known(const Evaluation& call) {
       return std::optional(inputs[real(inputs[0][i]) != 0 ? 1 : 2][i]);
     });
   }
-  if (call.inputs.size() == 1) {
-    return elementwise(
-        call, [&](const auto& inputs, std::size_t i) { return apply_to_one(kind, inputs[0][i]); });
+  if (kind == "Sum" || kind == "Max" || kind == "Min") {
+    return fold(call, kind == "Sum" ? "Add" : kind);
   }
-  if (call.inputs.size() == 2) {
+  if (kind == "Mean") {
+    auto values = fold(call, "Add");
+    const auto count = static_cast<double>(call.inputs.size());
+    if (values) {
+      std::ranges::for_each(*values, [&](Number& value) { value = real(value) / count; });
+    }
+    return values;
+  }
+  if (kind == "Tile") {
+    return tile(call, first);
+  }
+  if (call.inputs.size() == 1) {
     return elementwise(call, [&](const auto& inputs, std::size_t i) {
-      return apply(kind, inputs[0][i], inputs[1][i]);
+      const auto value = apply_to_one(kind, inputs[0][i]);
+      return value ? as_result(*value, call.results[0].type) : std::nullopt;
     });
+  }
+  // Up to opset 6 an axis says how the second input is broadcast.
+  if (call.inputs.size() == 2 && find_attribute(call.node, "axis") == nullptr) {
+    return fold(call,
+                kind == "Mod" && integer_attribute(call.node, "fmod", 0) != 0 ? "Fmod" : kind);
   }
   return std::nullopt;
 }
@@ -489,6 +430,10 @@ std::vector<Numbers> evaluate(const Evaluation& call) {
   std::optional<Values> values;
   if (kind == "Shape" || kind == "Size" || kind == "Constant") {
     values = from_shapes(call);
+  } else if (kind == "CastLike" && call.inputs.size() == 2 && call.inputs[0] != nullptr) {
+    values = cast_like(call, *call.inputs[0]);
+  } else if (kind == "Clip" && !call.inputs.empty() && call.inputs[0] != nullptr) {
+    values = clip(call, *call.inputs[0]);
   } else if (kind == "Slice" && !call.inputs.empty() && call.inputs[0] != nullptr) {
     values = slice(call, *call.inputs[0]);
   } else if (kind == "Split" && !call.inputs.empty() && call.inputs[0] != nullptr) {

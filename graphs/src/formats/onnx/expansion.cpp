@@ -411,8 +411,9 @@ std::size_t Expansion::position(const onnx::NodeProto& node, const Sequence& of,
 void Expansion::insert_into_sequence(const onnx::NodeProto& node, bool erases) {
   Sequence changed = sequence(node, 0);
   const int count = erases ? 1 : 2;
-  if (node.input_size() < count) {
-    sink_.fail(fmt::format("{}: expected at least {} inputs", describe(node), count));
+  if (node.input_size() < count || node.input(count - 1).empty()) {
+    const auto last = static_cast<std::size_t>(count - 1);
+    sink_.fail(fmt::format("{}: {}", describe(node), describe_missing_input(node, last)));
   }
   const bool is_told = node.input_size() > count && !node.input(count).empty();
   if (erases) {
@@ -443,6 +444,7 @@ void Expansion::split_to_sequence(const onnx::NodeProto& node, int depth) {
       value->output.shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
   const bool has_sizes = node.input_size() > 1 && !node.input(1).empty();
   Shape sizes;
+  bool has_list = false;  // perhaps of no sizes
   std::int64_t size = 1;
   if (has_sizes) {
     const KnownValue* split = sink_.find_value(node.input(1));
@@ -452,13 +454,14 @@ void Expansion::split_to_sequence(const onnx::NodeProto& node, int depth) {
       sink_.unsupported(
           fmt::format("{}: the sizes of the parts depend on the data", describe(node)));
     }
-    if (split->output.shape.empty()) {
-      size = told->front();
-    } else {
+    has_list = !split->output.shape.empty();
+    if (has_list) {
       sizes = *told;
+    } else {
+      size = told->front();
     }
   }
-  if (sizes.empty()) {
+  if (!has_list) {
     if (size < 1 || extent / size > kMaxSteps) {
       sink_.unsupported(fmt::format("{}: {} cut into parts of {}; at most {} parts are supported",
                                     describe(node), extent, size, kMaxSteps));

@@ -12,10 +12,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace emplace::onnx_model {
 namespace {
+
+// Normalizations whose results beside the first tell of the data: nothing is trained on them.
+constexpr std::array<std::string_view, 5> kWithStatistics = {
+    "BatchNormalization", "LayerNormalization", "SimplifiedLayerNormalization",
+    "SkipLayerNormalization", "SkipSimplifiedLayerNormalization"};
 
 // Exporters call nodes by the path of their layer: "/layer1/layer1.0/conv1/Conv".
 std::string scope_of(std::string_view name) {
@@ -32,8 +38,7 @@ std::int64_t OnnxNode::opset() const { return importer_.model_.opset; }
 
 const std::string& OnnxNode::input_name(std::size_t index) const {
   if (!has_input(index)) {
-    throw Error(ErrorCode::kFormat,
-                fmt::format("expected at least {} inputs, found {}", index + 1, num_inputs()));
+    throw Error(ErrorCode::kFormat, describe_missing_input(proto_, index));
   }
   return proto_.input(static_cast<int>(index));
 }
@@ -291,8 +296,22 @@ void OnnxImporter::find_trained_results() {
            : output.shape.size() < 4 ? output.shape.back()
                                      : output.shape[1];
   };
+  std::set<std::string_view> statistics;
+  for (const onnx::NodeProto* node : model_.nodes) {
+    if (std::ranges::find(kWithStatistics, node->op_type()) != kWithStatistics.end()) {
+      // The fourth result of some is the sum that was normalized.
+      for (int i = 1; i < node->output_size(); ++i) {
+        if (i != 3 || node->op_type() == "BatchNormalization") {
+          statistics.insert(node->output(i));
+        }
+      }
+    }
+  }
   for (const auto& result : model_.proto.graph().output()) {
     const auto found = model_.values.find(result.name());
+    if (statistics.contains(result.name())) {
+      continue;
+    }
     if (found == model_.values.end() || found->second.origin != Origin::kComputed ||
         !is_floating(found->second.output.type)) {
       continue;

@@ -55,7 +55,7 @@ std::optional<DataType> data_type(std::int64_t type) {
 
 const KnownValue& Inference::value(std::size_t index) const {
   if (!has_input(index)) {
-    fail_shape(fmt::format("expected at least {} inputs, found {}", index + 1, num_inputs()));
+    fail_shape(describe_missing_input(node_, index));
   }
   return *inputs_[index];
 }
@@ -146,6 +146,25 @@ Shape broadcast_shape(const Shape& left, const Shape& right) {
     result[i] = extent(left) == 1 ? extent(right) : extent(left);
   }
   return result;
+}
+
+Shape broadcast_part(const onnx::NodeProto& node, std::int64_t opset, const Shape& whole,
+                     const Shape& part) {
+  const bool is_slope = node.op_type() == "PRelu" && part.size() == 1;
+  if (opset >= 7 || !(is_slope || find_attribute(node, "axis") != nullptr)) {
+    return part;
+  }
+  const auto rank = std::ssize(whole);
+  const auto axis =
+      is_slope ? std::min<std::int64_t>(rank - 1, 1) : integer_attribute(node, "axis", 0);
+  const auto behind = rank - (axis < 0 ? axis + rank : axis) - std::ssize(part);
+  if (behind < 0 || behind > rank) {
+    fail_shape(fmt::format("shapes [{}] and [{}] do not fit each other at axis {}",
+                           fmt::join(whole, ", "), fmt::join(part, ", "), axis));
+  }
+  Shape extents = part;
+  extents.insert(extents.end(), static_cast<std::size_t>(behind), 1);
+  return extents;
 }
 
 std::int64_t extent_of(std::span<const std::int64_t> extents) { return product(extents); }

@@ -120,6 +120,12 @@ using ShapeRule = void (*)(Inference&);
 /// Returns the shape that two are broadcast to; throws kFormat if they do not fit.
 Shape broadcast_shape(const Shape& left, const Shape& right);
 
+/// Returns the extents of the second of two inputs as they are broadcast to those of the first.
+/// Before opset 7 the attribute `axis` may say at which of them it begins, and a slope of PRelu has
+/// a number for each channel; since then the last extents of both are those that fit.
+Shape broadcast_part(const onnx::NodeProto& node, std::int64_t opset, const Shape& whole,
+                     const Shape& part);
+
 /// Returns the product of some extents.
 std::int64_t extent_of(std::span<const std::int64_t> extents);
 
@@ -145,7 +151,8 @@ void same_mask(Inference& node);  ///< dropout: the result, and a mask
 void flags(Inference& node);      ///< truth values of the first input's shape
 void broadcast(Inference& node);  ///< all inputs
 void pair(Inference& node);       ///< two inputs
-void compare(Inference& node);    ///< truth values of two inputs
+void prelu(Inference& node);
+void compare(Inference& node);  ///< truth values of two inputs
 void where(Inference& node);
 void cast(Inference& node);
 void reduce(Inference& node);
@@ -154,6 +161,7 @@ void constant(Inference& node);
 void constant_of_shape(Inference& node);
 void random(Inference& node);
 void random_like(Inference& node);
+void multinomial(Inference& node);
 void range(Inference& node);
 void shape(Inference& node);
 void size(Inference& node);

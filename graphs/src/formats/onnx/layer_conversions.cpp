@@ -219,8 +219,10 @@ void matmul(OnnxNode& node, const Operator&) {
 void batch_norm(OnnxNode& node, const Operator& row) {
   const Output x = node.input(0);
   Op op = node.make_op(row.kind);
-  const std::int64_t channels = x.shape[1];
-  op.shape = {x.shape[0], channels, product(std::span(x.shape).subspan(2))};
+  // A vector has one channel.
+  const bool has_channels = x.shape.size() > 1;
+  const std::int64_t channels = has_channels ? x.shape[1] : 1;
+  op.shape = {x.shape[0], channels, product(std::span(x.shape).subspan(has_channels ? 2 : 1))};
   op.flops = product({row.flops, elements(x)});
   op.persistent_bytes = sum({node.input(3).bytes, node.input(4).bytes});
   op.bytes_read = sum({x.bytes, op.persistent_bytes});

@@ -1,6 +1,7 @@
 #include "model.hpp"
 
 #include "expansion.hpp"
+#include "formats/unsupported_models.hpp"
 #include "model/assemble.hpp"
 #include "operators.hpp"
 
@@ -30,6 +31,10 @@ constexpr std::array<std::string_view, 6> kRandom = {"Bernoulli",     "Multinomi
 constexpr std::array<std::string_view, 9> kFirstInputOnly = {
     "Clip",  "DequantizeLinear", "Dropout", "OneHot", "Pad", "QuantizeLinear",
     "Range", "Resize",           "Upsample"};
+
+// What operators of ONNX Runtime are like that are called as standard ones, in a model without
+// those.
+constexpr std::int64_t kNewestOpset = 21;
 
 // Functions may call functions, and loops stand in loops. A file that grows beyond all measure by
 // that is refused.
@@ -72,7 +77,8 @@ class Loader final : public NodeSink {
     }
     if (!model_.proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
         !model_.proto.has_graph()) {
-      fail("not an ONNX model");
+      refuse_unsupported_model(bytes, source_);
+      fail("not an ONNX model: expected a ModelProto with a graph, in binary");
     }
     read_version();
     for (const TensorProto& tensor : graph().initializer()) {
@@ -103,9 +109,18 @@ class Loader final : public NodeSink {
         model_.opset = import.version();
       }
     }
-    if (model_.opset == 0) {
+    if (model_.proto.opset_import().empty()) {
       fail("the model does not say which opset it uses");
     }
+    for (const auto& function : model_.proto.functions()) {
+      for (const auto& import : function.opset_import()) {
+        if (model_.opset == 0 && is_standard_domain(import.domain())) {
+          model_.opset = import.version();
+        }
+      }
+    }
+    has_standard_opset_ = model_.opset > 0;
+    model_.opset = has_standard_opset_ ? model_.opset : kNewestOpset;
   }
 
   DataType type_of(const std::string& name, std::int64_t type) const {
@@ -174,7 +189,8 @@ class Loader final : public NodeSink {
       Shape shape;
       for (int i = 0; i < type.shape().dim_size(); ++i) {
         const auto& dimension = type.shape().dim(i);
-        if (dimension.dim_value() > 0) {
+        // Some exporters write -1 where a size is open.
+        if (dimension.has_dim_value() && dimension.dim_value() >= 0) {
           shape.push_back(dimension.dim_value());
           continue;
         }
@@ -267,6 +283,10 @@ class Loader final : public NodeSink {
   }
 
   void infer(const onnx::NodeProto& node, const std::vector<const KnownValue*>& inputs) {
+    if (!has_standard_opset_ && is_standard_domain(node.domain())) {
+      fail(fmt::format("{}: the model does not say which opset of the standard operators it uses",
+                       describe(node)));
+    }
     const Operator* row = find_operator(node.domain(), node.op_type());
     std::vector<Output> results;
     std::vector<Numbers> numbers;
@@ -340,7 +360,7 @@ class Loader final : public NodeSink {
     Shape shape;
     for (const auto& dimension : type.tensor_type().shape().dim()) {
       const auto given = dimensions_.find(dimension.dim_param());
-      if (dimension.has_dim_value()) {
+      if (dimension.has_dim_value() && dimension.dim_value() >= 0) {
         shape.push_back(dimension.dim_value());
       } else if (given != dimensions_.end()) {
         shape.push_back(given->second);
@@ -466,11 +486,23 @@ class Loader final : public NodeSink {
   const Dimensions& dimensions_;
   Model model_;
   Expansion expansion_{model_, *this};
+  bool has_standard_opset_ = false;
   std::set<std::string, std::less<>> symbols_;  // of the inputs' dimensions
   std::set<std::string, std::less<>> unknown_;  // results that are not known
 };
 
 }  // namespace
+
+std::string describe_opsets(const onnx::ModelProto& model) {
+  std::vector<std::string> others;
+  for (const auto& import : model.opset_import()) {
+    if (is_standard_domain(import.domain())) {
+      return fmt::format("opset {}", import.version());
+    }
+    others.push_back(fmt::format("{} {}", excerpt(import.domain()), import.version()));
+  }
+  return fmt::format("{}", fmt::join(others, ", "));
+}
 
 std::string describe(const onnx::NodeProto& node) {
   return fmt::format("node '{}' ({})", excerpt(node.name()), excerpt(node.op_type()));

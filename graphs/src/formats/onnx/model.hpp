@@ -23,7 +23,7 @@ using Dimensions = std::map<std::string, std::int64_t, std::less<>>;
 /// Holds a model and what is known of its tensors.
 struct Model {
   onnx::ModelProto proto{};
-  std::int64_t opset = 0;                       ///< version of the standard operators
+  std::int64_t opset = 0;  ///< version of the standard operators, if it has any
   std::vector<const onnx::NodeProto*> nodes{};  ///< each after those whose results it reads
   std::deque<onnx::NodeProto> made{};           ///< nodes that the file does not have as they are
   std::map<std::string, KnownValue, std::less<>> values{};
@@ -34,6 +34,9 @@ struct Model {
 /// too many, kUnsupported for control flow, for shapes that depend on data, and for tensors that
 /// are sparse, of texts or complex.
 Model load_model(std::string_view bytes, const std::string& source, const Dimensions& dimensions);
+
+/// Says which operators a model uses: "opset 17", or "ai.onnx.ml 1" if none are standard.
+std::string describe_opsets(const onnx::ModelProto& model);
 
 /// Says for errors which node it is: "node 'encoder/conv' (Conv)".
 std::string describe(const onnx::NodeProto& node);

@@ -42,8 +42,10 @@ Values read_field(const Field& field, Decode decode) {
 double from_half(std::uint32_t bits) {
   const auto exponent = static_cast<int>((bits >> 10U) & 31U);
   const auto fraction = static_cast<double>(bits & 1023U);
+  const double beyond = fraction == 0 ? std::numeric_limits<double>::infinity()
+                                      : std::numeric_limits<double>::quiet_NaN();
   const double size = exponent == 0    ? std::ldexp(fraction, -24)
-                      : exponent == 31 ? std::numeric_limits<double>::infinity()
+                      : exponent == 31 ? beyond
                                        : std::ldexp(1024 + fraction, exponent - 25);
   return (bits & 0x8000U) != 0 ? -size : size;
 }
@@ -74,6 +76,15 @@ std::optional<Values> read_elements(const onnx::TensorProto& tensor) {
                     : read_field(tensor.int64_data(), integer);
     case onnx::TensorProto::INT32:
       return is_raw ? read_raw_integers<std::int32_t>(raw)
+                    : read_field(tensor.int32_data(), integer);
+    case onnx::TensorProto::UINT32:
+      return is_raw ? read_raw_integers<std::uint32_t>(raw)
+                    : read_field(tensor.uint64_data(), integer);
+    case onnx::TensorProto::INT16:
+      return is_raw ? read_raw_integers<std::int16_t>(raw)
+                    : read_field(tensor.int32_data(), integer);
+    case onnx::TensorProto::UINT16:
+      return is_raw ? read_raw_integers<std::uint16_t>(raw)
                     : read_field(tensor.int32_data(), integer);
     case onnx::TensorProto::INT8:
       return is_raw ? read_raw_integers<std::int8_t>(raw)

@@ -40,12 +40,12 @@ onnx_model::Dimensions parse_dimensions(std::string_view text) {
         pair.substr(colon == std::string_view::npos ? pair.size() : colon + 1);
     std::int64_t number = 0;
     const auto [stop, error] = std::from_chars(size.data(), size.data() + size.size(), number);
-    if (error != std::errc() || stop != size.data() + size.size() || colon == 0 || number < 1 ||
+    if (error != std::errc() || stop != size.data() + size.size() || colon == 0 || number < 0 ||
         number > kMaxDimension || !dimensions.emplace(pair.substr(0, colon), number).second) {
       throw Error(
           ErrorCode::kUsage,
           fmt::format("reading format onnx: dimensions is '{}', expected NAME:SIZE;NAME:SIZE (or "
-                      "parameters NAME=SIZE) with each name once and sizes from 1 to {}",
+                      "parameters NAME=SIZE) with each name once and sizes from 0 to {}",
                       excerpt(text), kMaxDimension));
     }
     begin = end + 1;
@@ -72,8 +72,9 @@ OpGraph read(std::string_view bytes, const std::string& source, const Params& pa
   const std::string& producer = model.proto.producer_name();
   forward[boost::graph_bundle] = {
       .name = std::filesystem::path(source).stem().string(),
-      .source = fmt::format("ONNX opset {}{}{}{}", model.opset, producer.empty() ? "" : " of ",
-                            excerpt(producer), describe_uncounted(importer.uncounted()))};
+      .source = fmt::format("ONNX {}{}{}{}", onnx_model::describe_opsets(model.proto),
+                            producer.empty() ? "" : " of ", excerpt(producer),
+                            describe_uncounted(importer.uncounted()))};
   if (!training) {
     return forward;
   }

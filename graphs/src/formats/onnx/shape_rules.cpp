@@ -6,6 +6,7 @@
 #include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -37,6 +38,11 @@ DataType type_of(const onnx::TensorProto& tensor) {
   return *type;
 }
 
+Shape pair_shape(const Inference& node) {
+  return broadcast_shape(node.shape(0),
+                         broadcast_part(node.node(), node.opset(), node.shape(0), node.shape(1)));
+}
+
 }  // namespace
 
 void same(Inference& node) { node.give(node.shape(0), node.type(0)); }
@@ -56,12 +62,17 @@ void broadcast(Inference& node) {
   node.give(std::move(shape), node.type(0));
 }
 
-void pair(Inference& node) {
-  node.give(broadcast_shape(node.shape(0), node.shape(1)), node.type(0));
-}
+void pair(Inference& node) { node.give(pair_shape(node), node.type(0)); }
 
-void compare(Inference& node) {
-  node.give(broadcast_shape(node.shape(0), node.shape(1)), DataType::kBool);
+void compare(Inference& node) { node.give(pair_shape(node), DataType::kBool); }
+
+// The slope takes the shape of what it is applied to, never the other way round.
+void prelu(Inference& node) {
+  if (pair_shape(node) != node.shape(0)) {
+    fail_shape(fmt::format("a slope of [{}] does not fit [{}]", fmt::join(node.shape(1), ", "),
+                           fmt::join(node.shape(0), ", ")));
+  }
+  same(node);
 }
 
 void where(Inference& node) {
@@ -130,6 +141,12 @@ void random(Inference& node) {
 void random_like(Inference& node) {
   const bool has_type = find_attribute(node.node(), "dtype") != nullptr;
   node.give(node.shape(0), has_type ? type_attribute(node, "dtype", 0) : node.type(0));
+}
+
+void multinomial(Inference& node) {
+  const Shape& x = node.shape_of_rank(0, 2);
+  node.give({x[0], integer_attribute(node.node(), "sample_size", 1)},
+            type_attribute(node, "dtype", onnx::TensorProto::INT32));
 }
 
 void range(Inference& node) {

@@ -207,10 +207,10 @@ void fused_matmul(Inference& node) {
 }
 
 void batch_norm(Inference& node) {
-  const Shape& maps = node.shape_of_rank(0, 2);
+  const Shape& maps = node.shape_of_rank(0, 1);
   node.give(maps, node.type(0));
   for (std::size_t i = 1; i < node.num_outputs(); ++i) {
-    node.give({maps[1]}, node.has_input(3) ? node.type(3) : node.type(0));
+    node.give({maps.size() > 1 ? maps[1] : 1}, node.has_input(3) ? node.type(3) : node.type(0));
   }
 }
 

@@ -32,12 +32,42 @@ std::vector<std::size_t> axes_of(const Inference& node, const std::optional<Shap
   return places;
 }
 
+// The axes of a list that has an entry for each dimension, unless `axes` names others.
+std::vector<std::size_t> axes_of_all(const Inference& node, const std::optional<Shape>& axes,
+                                     std::size_t entries, std::size_t rank, std::string_view list) {
+  if (!axes && entries != rank) {
+    fail_shape(fmt::format("expected {} for each of {} dimensions, found {}", list, rank, entries));
+  }
+  return axes_of(node, axes, entries, rank);
+}
+
 std::int64_t block_size(const Inference& node) {
   const auto block = integer_attribute(node.node(), "blocksize", 1);
   if (block < 1) {
     fail_shape(fmt::format("blocksize is {}, expected at least 1", block));
   }
   return block;
+}
+
+// A number of any type.
+std::int64_t depth_of(const Inference& node) {
+  const Numbers* numbers = node.numbers(1);
+  const auto depth = numbers != nullptr ? single_of(*numbers) : std::nullopt;
+  if (!depth) {
+    const Shape integers = node.integers(1);  // says what is wrong
+    fail_shape(fmt::format("expected one depth, found {}", integers.size()));
+  }
+  if (!(*depth > -1 && *depth <= static_cast<double>(kMaxExtent))) {
+    fail_shape(fmt::format("its result would have a dimension of {}", *depth));
+  }
+  return static_cast<std::int64_t>(*depth);
+}
+
+std::int64_t quotient(std::int64_t extent, std::int64_t by) {
+  if (extent % by != 0) {
+    fail_shape(fmt::format("a dimension of {} cannot be cut into parts of {}", extent, by));
+  }
+  return extent / by;
 }
 
 }  // namespace
@@ -64,7 +94,7 @@ void concat(Inference& node) {
 void depth_to_space(Inference& node) {
   Shape shape = node.shape_of_rank(0, 4);
   const auto block = block_size(node);
-  shape[1] /= product({block, block});
+  shape[1] = quotient(shape[1], product({block, block}));
   shape[2] = product({shape[2], block});
   shape[3] = product({shape[3], block});
   node.give(std::move(shape), node.type(0));
@@ -74,8 +104,8 @@ void space_to_depth(Inference& node) {
   Shape shape = node.shape_of_rank(0, 4);
   const auto block = block_size(node);
   shape[1] = product({shape[1], block, block});
-  shape[2] /= block;
-  shape[3] /= block;
+  shape[2] = quotient(shape[2], block);
+  shape[3] = quotient(shape[3], block);
   node.give(std::move(shape), node.type(0));
 }
 
@@ -121,25 +151,28 @@ void gather_nd(Inference& node) {
 
 void one_hot(Inference& node) {
   Shape shape = node.shape(0);
-  const Shape depth = node.integers(1);
+  const auto depth = depth_of(node);
   const auto rank = static_cast<std::int64_t>(shape.size()) + 1;
   const auto axis = integer_attribute(node.node(), "axis", -1);
-  if (axis < -rank || axis >= rank || depth.size() != 1) {
-    fail_shape("expected an axis of the result and one depth");
+  if (axis < -rank || axis >= rank) {
+    fail_shape(fmt::format("axis {} of a result of {} dimensions", axis, rank));
   }
-  shape.insert(shape.begin() + (axis < 0 ? axis + rank : axis), depth[0]);
+  shape.insert(shape.begin() + (axis < 0 ? axis + rank : axis), depth);
   node.give(std::move(shape), node.type(2));
 }
 
 void pad(Inference& node) {
   Shape shape = node.shape(0);
   const auto pads = node.integers_or_attribute(1, "pads");
-  if (!pads || pads->size() % 2 != 0) {
-    fail_shape("expected as many pads before as after");
+  if (!pads) {
+    fail_shape("expected pads");
+  }
+  if (pads->size() % 2 != 0) {
+    fail_shape(fmt::format("expected as many pads before as after, found {}", pads->size()));
   }
   const std::size_t entries = pads->size() / 2;
   const auto named = node.has_input(3) ? std::optional(node.integers(3)) : std::nullopt;
-  const auto axes = axes_of(node, named, entries, shape.size());
+  const auto axes = axes_of_all(node, named, entries, shape.size(), "a pad before and after");
   for (std::size_t i = 0; i < entries; ++i) {
     shape[axes[i]] = sum({shape[axes[i]], pads->at(i), pads->at(entries + i)});
   }
@@ -170,7 +203,12 @@ void reshape(Inference& node) {
   }
   const std::int64_t count = product(from);
   const std::int64_t known = product(shape);
-  if (open && known > 0) {
+  if (open) {
+    if (known == 0) {
+      fail_shape(fmt::format(
+          "[{}] cannot become [{}]: with another dimension of 0, the open one could be anything",
+          fmt::join(from, ", "), fmt::join(*target, ", ")));
+    }
     shape[*open] = count / known;
   }
   if (product(shape) != count) {
@@ -191,7 +229,7 @@ void resize(Inference& node) {
   const bool has_scales = node.has_input(scales_at) && product(node.shape(scales_at)) > 0;
   if (!has_scales && node.has_input(3) && !is_old) {
     const Shape sizes = node.integers(3);
-    const auto axes = axes_of(node, named, sizes.size(), shape.size());
+    const auto axes = axes_of_all(node, named, sizes.size(), shape.size(), "a size");
     const std::string_view policy = text_attribute(node.node(), "keep_aspect_ratio_policy");
     double factor = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -217,7 +255,7 @@ void resize(Inference& node) {
     if (attribute != nullptr) {
       scales.assign(attribute->floats().begin(), attribute->floats().end());
     }
-  } else {
+  } else if (node.has_input(scales_at)) {
     node.shape(scales_at);
     const Numbers* numbers = node.numbers(scales_at);
     if (numbers == nullptr) {
@@ -229,7 +267,10 @@ void resize(Inference& node) {
       scales.push_back(std::visit([](auto value) { return static_cast<double>(value); }, number));
     }
   }
-  const auto axes = axes_of(node, named, scales.size(), shape.size());
+  if (scales.empty()) {
+    fail_shape(is_old ? "expected scales" : "expected scales or sizes");
+  }
+  const auto axes = axes_of_all(node, named, scales.size(), shape.size(), "a scale");
   for (std::size_t i = 0; i < scales.size(); ++i) {
     const double extent = std::floor(static_cast<double>(shape[axes[i]]) * scales[i]);
     if (!(extent >= 0 && extent <= static_cast<double>(kMaxExtent))) {
@@ -355,6 +396,9 @@ void top_k(Inference& node) {
       node.has_input(1) ? node.integers(1) : Shape{integer_attribute(node.node(), "k", 1)};
   if (k.size() != 1) {
     fail_shape("expected one k");
+  }
+  if (k[0] > shape[axis]) {
+    fail_shape(fmt::format("the largest {} of {}", k[0], shape[axis]));
   }
   shape[axis] = k[0];
   node.give(shape, node.type(0));

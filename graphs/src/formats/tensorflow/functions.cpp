@@ -26,11 +26,14 @@ constexpr int kMaxSteps = 100'000;
 // Within a function, results are called by name. Operators with several named results:
 struct NamedResults {
   std::string_view op;
-  std::array<std::string_view, 7> results;
+  std::array<std::string_view, 7> results;  // padded with empty names
 };
 
 constexpr std::array kNamedResults = {
+    NamedResults{"BlockLSTM", {"i", "cs", "f", "o", "ci", "co", "h"}},
+    NamedResults{"BlockLSTMV2", {"i", "cs", "f", "o", "ci", "co", "h"}},
     NamedResults{"BroadcastGradientArgs", {"r0", "r1"}},
+    NamedResults{"CTCLoss", {"loss", "gradient"}},
     NamedResults{"CombinedNonMaxSuppression",
                  {"nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"}},
     NamedResults{"CudnnRNN", {"output", "output_h", "output_c", "reserve_space"}},
@@ -42,6 +45,9 @@ constexpr std::array kNamedResults = {
         "FusedBatchNormGrad",
         {"x_backprop", "scale_backprop", "offset_backprop", "reserve_space_3", "reserve_space_4"}},
     NamedResults{
+        "FusedBatchNormGradV2",
+        {"x_backprop", "scale_backprop", "offset_backprop", "reserve_space_3", "reserve_space_4"}},
+    NamedResults{
         "FusedBatchNormGradV3",
         {"x_backprop", "scale_backprop", "offset_backprop", "reserve_space_4", "reserve_space_5"}},
     NamedResults{"FusedBatchNormV2",
@@ -49,26 +55,40 @@ constexpr std::array kNamedResults = {
     NamedResults{"FusedBatchNormV3",
                  {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2",
                   "reserve_space_3"}},
+    NamedResults{"GRUBlockCell", {"r", "u", "c", "h"}},
     NamedResults{"LSTMBlockCell", {"i", "cs", "f", "o", "ci", "co", "h"}},
+    NamedResults{"ListDiff", {"out", "idx"}},
     NamedResults{"MaxPoolWithArgmax", {"output", "argmax"}},
     NamedResults{"Merge", {"output", "value_index"}},
     NamedResults{"NonMaxSuppressionV4", {"selected_indices", "valid_outputs"}},
     NamedResults{"NonMaxSuppressionV5", {"selected_indices", "selected_scores", "valid_outputs"}},
+    NamedResults{"Qr", {"q", "r"}},
+    NamedResults{"QuantizeV2", {"output", "output_min", "output_max"}},
+    NamedResults{"SelfAdjointEigV2", {"e", "v"}},
     NamedResults{"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
+    NamedResults{"SparseReshape", {"output_indices", "output_shape"}},
     NamedResults{"SparseSoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
+    NamedResults{"Svd", {"s", "u", "v"}},
     NamedResults{"Switch", {"output_false", "output_true"}},
+    NamedResults{"TopK", {"values", "indices"}},
     NamedResults{"TopKV2", {"values", "indices"}},
     NamedResults{"Unique", {"y", "idx"}},
+    NamedResults{"UniqueV2", {"y", "idx"}},
+    NamedResults{"UniqueWithCounts", {"y", "idx", "count"}},
+    NamedResults{"UniqueWithCountsV2", {"y", "idx", "count"}},
 };
 
-// Returns where the results that are called `name` begin; 0 for an operator with one list of them.
-std::int32_t first_result(std::string_view op, std::string_view name) {
+// Returns where the results that are called `name` begin: 0 where their number says all, because
+// no name is given or the operator has one list of results; nothing for a name that it lacks.
+std::optional<std::int32_t> first_result(std::string_view op, std::string_view name) {
   const auto row = std::ranges::find(kNamedResults, op, &NamedResults::op);
-  if (row == kNamedResults.end()) {
+  if (name.empty() || row == kNamedResults.end()) {
     return 0;
   }
   const auto found = std::ranges::find(row->results, name);
-  return found == row->results.end() ? 0 : static_cast<std::int32_t>(found - row->results.begin());
+  return found == row->results.end()
+             ? std::nullopt
+             : std::optional(static_cast<std::int32_t>(found - row->results.begin()));
 }
 
 bool is_call_operator(const std::string& op) {
@@ -109,6 +129,9 @@ class Inliner {
       functions_.emplace(function.signature().name(), &function);
     }
     add_nodes(root_, graph.node());
+    if (graph.has_versions()) {
+      *flat_.mutable_versions() = graph.versions();
+    }
   }
 
   proto::GraphDef run(const proto::GraphDef& graph, std::span<const std::string> results) && {
@@ -241,8 +264,13 @@ class Inliner {
       }
       Frame* const inner = enter(*frame, *found->second);
       if (inner == nullptr) {
-        const std::int32_t first = first_result(found->second->op(), reference.result);
-        return {.frame = frame, .node = found->second, .output = first + reference.number};
+        const auto first = first_result(found->second->op(), reference.result);
+        if (!first) {
+          fail(*frame, reference.node,
+               fmt::format("what reads it expects a result '{}', which {} does not have",
+                           excerpt(reference.result), excerpt(found->second->op())));
+        }
+        return {.frame = frame, .node = found->second, .output = *first + reference.number};
       }
       frame = inner;
       reference = parse(*frame, reference.node, returned(*frame, reference));
@@ -254,8 +282,15 @@ class Inliner {
   const std::string& returned(const Frame& frame, const Reference& reference) const {
     const auto& results = frame.function->signature().output_arg();
     int position = reference.number;
-    for (int i = 0; i < results.size() && !is_call_operator(frame.call->op()); ++i) {
-      position = results[i].name() == reference.result ? i + reference.number : position;
+    // A call operator has one list of results, a function that is called by its name has its own.
+    if (!reference.result.empty() && !is_call_operator(frame.call->op())) {
+      const auto found = std::ranges::find(results, reference.result, &proto::OpDef::ArgDef::name);
+      if (found == results.end()) {
+        fail(*frame.caller, frame.call->name(),
+             fmt::format("the function '{}' has no result '{}'",
+                         excerpt(frame.function->signature().name()), excerpt(reference.result)));
+      }
+      position += static_cast<int>(found - results.begin());
     }
     if (position < results.size()) {
       const auto found = frame.function->ret().find(results[position].name());

@@ -1,5 +1,6 @@
 #include "graph.hpp"
 
+#include "formats/text_message.hpp"
 #include "formats/unsupported_models.hpp"
 #include "functions.hpp"
 #include "messages.hpp"
@@ -44,9 +45,6 @@ class TensorFlowReader {
       : definition_(definition), source_(source), options_(options) {
     for (const proto::NodeDef& node : definition.node()) {
       add_op(node);
-    }
-    if (definition.node().empty()) {
-      throw Error(ErrorCode::kFormat, fmt::format("{}: expected at least one node", source));
     }
     for (int i = 0; i < definition.node_size(); ++i) {
       add_edges(definition.node(i), i);
@@ -187,6 +185,11 @@ class TensorFlowReader {
            std::ranges::none_of(shape.dim(), [](const auto& d) { return d.size() < 0; });
   }
 
+  // Up to this version of graphs a placeholder without dimensions is no scalar: its shape is open.
+  bool is_old() const {
+    return definition_.has_versions() && definition_.versions().producer() <= 21;
+  }
+
   // The results of an op that brings its own shapes, or of any other by its inputs.
   std::vector<KnownTensor> values_of(OpId op) const {
     const proto::NodeDef& node = node_of(op);
@@ -209,7 +212,9 @@ class TensorFlowReader {
     }
     if (node.op() == "Placeholder" || is_variable(node.op())) {
       const auto* shape = find_attribute(node, "shape");
-      return {{.shape = shape == nullptr ? std::nullopt : complete(node, shape->shape())}};
+      const bool is_given = shape != nullptr && !(node.op() == "Placeholder" && is_old() &&
+                                                  shape->shape().dim().empty());
+      return {{.shape = is_given ? complete(node, shape->shape()) : std::nullopt}};
     }
     std::vector<KnownTensor> inputs;
     for_each_input(op, [&](OpId producer, std::size_t output) {
@@ -319,7 +324,7 @@ class TensorFlowReader {
     const OpId cause = cause_of(op);
     const proto::NodeDef& node = node_of(cause);
     const std::string reason =
-        node.op() == "Placeholder"    ? "it has more open dimensions than the batch"
+        node.op() == "Placeholder"    ? "the file leaves more of it open than the batch"
         : num_data_inputs(cause) == 0 ? "the file does not give it"
         : !has_shape_rule(node.op())  ? "emplace has no shape rule for this operator"
                                       : "it depends on data";
@@ -615,6 +620,28 @@ class TensorFlowReader {
   std::vector<std::optional<OpId>> first_reader_;  // by op that stores numbers
 };
 
+// Any message in the text format reads as a graph without nodes, or with empty ones, because fields
+// that are not known are skipped.
+void check_nodes(const proto::GraphDef& definition, std::string_view bytes,
+                 const std::string& source) {
+  const auto& nodes = definition.node();
+  if (!nodes.empty() && std::ranges::all_of(nodes, [](const auto& node) {
+        return !node.name().empty() && !node.op().empty();
+      })) {
+    return;
+  }
+  std::vector<std::string_view> fields = text_message_fields(bytes);
+  fields.resize(std::min(fields.size(), kMaxNames));
+  throw Error(
+      ErrorCode::kFormat,
+      fmt::format("{}: expected {}{}; a GraphDef, a MetaGraphDef and a SavedModel are read", source,
+                  nodes.empty() ? "at least one node" : "each node to have a name and an op",
+                  fields.empty()
+                      ? ""
+                      : fmt::format(", found a text whose fields are {}",
+                                    excerpt(fmt::format("{}", fmt::join(fields, ", ")), 200))));
+}
+
 OpGraph read_signature(const proto::MetaGraphDef& model, const std::string& source,
                        Options options) {
   SignatureGraph signature = signature_graph(model, options.signature, source);
@@ -645,9 +672,10 @@ OpGraph read_graph(std::string_view bytes, const std::string& source, const Opti
                 fmt::format("{}: signature={} is for a SavedModel; this is a GraphDef", source,
                             excerpt(options.signature)));
   }
-  auto definition = source.ends_with(".meta")
+  auto definition = source.ends_with(".meta") || is_text_meta_graph(bytes)
                         ? std::move(*read_meta_graph(bytes, source).mutable_graph_def())
                         : read_graph_def(bytes, source);
+  check_nodes(definition, bytes, source);
   if (definition.library().function_size() > 0) {
     definition = inline_functions(definition, {}, source);
   }

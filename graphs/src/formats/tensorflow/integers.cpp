@@ -64,6 +64,20 @@ std::optional<Shape> apply_each(const ShapeCall& call) {
   return result;
 }
 
+// The integers in a type of 32 or 64 bits, of which the shorter one keeps the lowest bits.
+std::optional<Shape> cast(Shape integers, const proto::AttrValue* type) {
+  const int target = type != nullptr ? static_cast<int>(type->type()) : proto::DT_INVALID;
+  if (target == proto::DT_INT32 || target == proto::DT_UINT32) {
+    for (std::int64_t& integer : integers) {
+      integer = target == proto::DT_INT32 ? std::int64_t{static_cast<std::int32_t>(integer)}
+                                          : std::int64_t{static_cast<std::uint32_t>(integer)};
+    }
+  } else if (target != proto::DT_INT64) {
+    return std::nullopt;
+  }
+  return integers;
+}
+
 }  // namespace
 
 std::optional<Shape> fold(const ShapeCall& call, const Shape& result) {
@@ -91,11 +105,7 @@ std::optional<Shape> fold(const ShapeCall& call, const Shape& result) {
   }
   const Shape& first = call.integers(0);
   if (op == "Cast") {
-    const DataType type = data_type(static_cast<int>(find_attribute(call.node, "DstT") != nullptr
-                                                         ? find_attribute(call.node, "DstT")->type()
-                                                         : 0));
-    return type == DataType::kInt32 || type == DataType::kInt64 ? std::optional(first)
-                                                                : std::nullopt;
+    return cast(first, find_attribute(call.node, "DstT"));
   }
   if (num_read == 1 && !call.inputs.empty() &&
       (op == "ExpandDims" || op == "Squeeze" || op == "Reshape" || op == "Identity" ||

@@ -1,5 +1,7 @@
 #include "messages.hpp"
 
+#include "formats/text_message.hpp"
+
 #include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
@@ -85,6 +87,13 @@ bool is_saved_model(std::string_view bytes) {
           (bytes.starts_with("saved_model_schema_version") || bytes.starts_with("meta_graphs") ||
            bytes.find("\nsaved_model_schema_version") != std::string_view::npos ||
            bytes.find("\nmeta_graphs") != std::string_view::npos));
+}
+
+// In binary its fields have numbers that graphs use, too.
+bool is_text_meta_graph(std::string_view bytes) {
+  return std::ranges::any_of(text_message_fields(bytes), [](std::string_view field) {
+    return field == "meta_info_def" || field == "graph_def";
+  });
 }
 
 DataType data_type(int type) {

@@ -27,6 +27,9 @@ proto::RunMetadata read_run_metadata(std::string_view bytes, const std::string& 
 /// Says whether the bytes are a SavedModel and no graph.
 bool is_saved_model(std::string_view bytes);
 
+/// Says whether the bytes are a MetaGraphDef as text.
+bool is_text_meta_graph(std::string_view bytes);
+
 /// Returns the type of elements. Texts, resources and variants count as numbers of 8 bytes, as
 /// handles, and so do types that are not known. Numbers of fewer than 8 bits take a byte each.
 DataType data_type(int type);

@@ -35,7 +35,7 @@ bool read_sizes(std::string_view text, std::vector<std::int64_t>& sizes) {
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), size);
     text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
     const bool ends = text.empty();
-    if (error != std::errc() || size < 1 || size > kMaxDimension ||
+    if (error != std::errc() || size < 0 || size > kMaxDimension ||
         (!ends && (text[0] != 'x' || text.size() == 1))) {
       return false;
     }
@@ -58,7 +58,7 @@ auto parse_shapes(std::string_view text) {
         !shapes.emplace(pair.substr(0, colon), std::move(sizes)).second) {
       throw Error(ErrorCode::kUsage,
                   fmt::format("reading format tensorflow: shapes is '{}', expected "
-                              "NAME:SIZExSIZE;NAME:SIZExSIZE with each name once and sizes from 1 "
+                              "NAME:SIZExSIZE;NAME:SIZExSIZE with each name once and sizes from 0 "
                               "to {}",
                               excerpt(text), kMaxDimension));
     }
