@@ -43,8 +43,9 @@ TEST(PolicyFile, TellsWhatIsWrongInIt) {
   EXPECT_THAT(mistake("{}"), testing::StartsWith("policy.json: "));
   EXPECT_THAT(mistake(changed("\"version\": 1", "\"version\": 2")),
               testing::StartsWith("policy.json: /version"));
-  EXPECT_THAT(mistake(changed("\"episodes\": 100", "\"episodes\": 0")),
-              testing::StartsWith("policy.json: /plan/episodes: expected a whole number of at least 1"));
+  EXPECT_THAT(
+      mistake(changed("\"episodes\": 100", "\"episodes\": 0")),
+      testing::StartsWith("policy.json: /plan/episodes: expected a whole number of at least 1"));
   EXPECT_THAT(mistake(changed("\"updates\"", "\"update\"")), testing::HasSubstr("policy.json"));
   EXPECT_THAT(mistake(changed("\"p2-8xlarge-2\"", "")),
               testing::StartsWith("policy.json: /plan/clusters: expected at least one name"));

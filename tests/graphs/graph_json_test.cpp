@@ -63,7 +63,7 @@ TEST(GraphJson, LeavesOutWhatHasItsDefault) {
   graph[boost::graph_bundle].name = "one";
   boost::add_vertex(Op{.name = "a", .kind = "relu"}, graph);
   EXPECT_EQ(write_graph_json(graph),
-            "{\"schema\": \"emplace-graph\", \"version\": 1, \"name\": \"one\", \"source\": \"\",\n"
+            "{\"schema\": \"emplace-graph\", \"version\": 2, \"name\": \"one\", \"source\": \"\",\n"
             " \"ops\": [\n"
             "{\"name\": \"a\", \"kind\": \"relu\"}\n"
             "],\n"
@@ -81,7 +81,15 @@ std::set<std::string> keys(const JsonCursor& object) {
 
 TEST(GraphJson, WritesTheMembersThatTheSchemaHas) {
   OpGraph graph;
-  boost::add_vertex(full_op(), graph);
+  const Window window{.strides = {2}, .dilations = {1}, .pads = {1, 1}};
+  Op conv = full_op();
+  conv.attributes = ConvAttributes{.window = window, .group = 2};
+  boost::add_vertex(conv, graph);
+  boost::add_vertex(
+      Op{.name = "pool",
+         .kind = "max_pool",
+         .attributes = PoolAttributes{.kernel_shape = {2}, .window = window, .ceil_mode = true}},
+      graph);
   const JsonDocument written = JsonDocument::parse(write_graph_json(graph), "written");
   const JsonDocument schema =
       JsonDocument::read(test::source_path("graphs/schema/graph.schema.json"));
@@ -89,6 +97,9 @@ TEST(GraphJson, WritesTheMembersThatTheSchemaHas) {
   const JsonCursor written_op = written.root().at("ops").elements().at(0);
   EXPECT_EQ(keys(written.root()), keys(schema.root().at("properties")));
   EXPECT_EQ(keys(written_op), keys(defs.at("op").at("properties")));
+  std::set<std::string> attributes = keys(written_op.at("attributes"));
+  attributes.merge(keys(written.root().at("ops").elements().at(1).at("attributes")));
+  EXPECT_EQ(attributes, keys(defs.at("op").at("properties").at("attributes").at("properties")));
   EXPECT_EQ(keys(written_op.at("measured").elements().at(0)),
             keys(defs.at("measured").at("properties")));
   std::set<std::string> output_keys = keys(written_op.at("outputs").elements().at(0));
@@ -141,7 +152,7 @@ std::vector<HostileInput> hostile_inputs() {
       {"ByteOrderMark", "\xEF\xBB\xBF" + graph_with(kTwoOps, ""), "x.json: not valid JSON: "},
       {"AnArray", "[]", "x.json: expected an object, found an array of 0"},
       {"AnotherSchema", R"({"schema": "emplace-cluster", "version": 1})", "x.json: /schema: "},
-      {"TheNextVersion", R"({"schema": "emplace-graph", "version": 2})", "x.json: /version: "},
+      {"TheNextVersion", R"({"schema": "emplace-graph", "version": 3})", "x.json: /version: "},
       {"NoOps", graph_with("", ""), "x.json: /ops: expected at least one op"},
       {"OpsMissing", R"({"schema": "emplace-graph", "version": 1, "edges": []})",
        "x.json: the member 'ops' is missing"},

@@ -256,7 +256,7 @@ TEST(ModelBuilder, RefusesShapesThatDoNotFit) {
       {[](auto& net) {
          net.max_pool(net.input("x", {1, 1, 2, 2}), {.kernel = 3});
        },
-       "3 x 3 does not fit a map of 2 x 2"},
+       "a window of 3 does not fit into [2, 2]"},
       {[](auto& net) {
          net.max_pool(net.input("x", {1, 1, 2, 2}), {.stride = 0});
        },

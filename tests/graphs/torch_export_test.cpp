@@ -325,7 +325,7 @@ TEST(TorchExport, CountsAsTheOtherImportersDo) {
   EXPECT_EQ(flops("hardswish", {2, 3}, {2, 3}, "hard_swish"), 2 * 6);
   EXPECT_EQ(flops("mish", {2, 3}, {2, 3}, "mish"), 3 * 6);
   EXPECT_EQ(flops("adaptive_max_pool2d", {1, 4, 8, 8}, {1, 4, 2, 2}, "max_pool"), 16 * (16 - 1));
-  EXPECT_EQ(flops("adaptive_max_pool1d", {1, 4, 8}, {1, 4, 2}, "max_pool_nd"), 8 * (4 - 1));
+  EXPECT_EQ(flops("adaptive_max_pool1d", {1, 4, 8}, {1, 4, 2}, "max_pool"), 8 * (4 - 1));
   EXPECT_EQ(flops("adaptive_avg_pool2d", {1, 4, 8, 8}, {1, 4, 2, 2}, "avg_pool"), 16 * 16);
 }
 

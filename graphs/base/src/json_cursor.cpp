@@ -232,7 +232,7 @@ std::vector<std::pair<std::string, JsonCursor>> JsonCursor::members() const {
   return cursors;
 }
 
-void JsonCursor::expect_only(std::initializer_list<std::string_view> keys) const {
+void JsonCursor::expect_only(std::span<const std::string_view> keys) const {
   if (!value_->is_object()) {
     fail_expected("an object");
   }

@@ -14,7 +14,7 @@ namespace emplace {
 namespace {
 
 constexpr std::string_view kSchema = "emplace-graph";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;  // 1 had no attributes of ops
 
 void read_ops(const JsonCursor& list, OpGraph& graph) {
   std::unordered_map<std::string, OpId> id_of;

@@ -1,4 +1,5 @@
 #include "assemble.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/id_vector.hpp>
@@ -73,6 +74,21 @@ Tensor ModelBuilder::emit(Op op, std::span<const Tensor> inputs) {
 
 Tensor ModelBuilder::emit(Op op, std::initializer_list<Tensor> inputs) {
   return emit(std::move(op), std::span(inputs.begin(), inputs.size()));
+}
+
+// Adds an op of an operator of the library.
+Tensor ModelBuilder::add(Op op, std::string_view op_name, Attributes attributes,
+                         std::initializer_list<Tensor> inputs) {
+  std::vector<Output> values;
+  for (const Tensor input : inputs) {
+    values.push_back(value_of(graph_, input));
+  }
+  try {
+    operators::define(op, op_name, std::move(attributes), values);
+  } catch (const Error& error) {
+    fail(error.what());
+  }
+  return emit(std::move(op), inputs);
 }
 
 Tensor ModelBuilder::add_variable(const std::string& name, std::vector<std::int64_t> shape) {

@@ -1,12 +1,14 @@
 // The layers of ModelBuilder that move a window over feature maps.
 
 #include "assemble.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/graphs/model_builder.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <span>
 #include <utility>
 
 namespace emplace {
@@ -29,28 +31,15 @@ void ModelBuilder::check_window(std::array<std::int64_t, 2> kernel, Stride2d str
   }
 }
 
-ModelBuilder::Window ModelBuilder::window(Tensor x, std::array<std::int64_t, 2> kernel,
-                                          Stride2d stride, Padding padding,
-                                          std::int64_t dilation) const {
+Window ModelBuilder::window(Tensor x, std::array<std::int64_t, 2> kernel, Stride2d stride,
+                            Padding padding, std::int64_t dilation) const {
   const auto& map = feature_map(x);
   check_window(kernel, stride, dilation);
-  const auto positions = [&](std::int64_t extent, std::int64_t taps, std::int64_t step) {
-    const auto width = sum({product({taps - 1, dilation}), 1});
-    if (padding == Padding::kSame) {
-      return (extent - 1) / step + 1;
-    }
-    if (extent < width) {
-      fail(fmt::format("a window of {} x {} does not fit a map of {} x {}", kernel[0], kernel[1],
-                       map[2], map[3]));
-    }
-    return (extent - width) / step + 1;
-  };
-  return {map[0],
-          map[1],
-          map[2],
-          map[3],
-          positions(map[2], kernel[0], stride.down),
-          positions(map[3], kernel[1], stride.across)};
+  Window window{.strides = {stride.down, stride.across}, .dilations = {dilation, dilation}};
+  window.pads = padding == Padding::kSame
+                    ? operators::same_pads(std::span(map).subspan(2), kernel, window)
+                    : std::vector<std::int64_t>(4, 0);
+  return window;
 }
 
 Tensor ModelBuilder::conv2d(Tensor x, const Conv2d& attributes) {
@@ -58,25 +47,19 @@ Tensor ModelBuilder::conv2d(Tensor x, const Conv2d& attributes) {
   if (filters < 1) {
     fail(fmt::format("expected at least 1 filter, found {}", filters));
   }
-  const auto [n, c, h, w, p, q] = window(x, kernel, stride, padding, dilation);
+  const ConvAttributes conv{.window = window(x, kernel, stride, padding, dilation)};
   Op op = make_op("conv2d");
-  const Tensor weights = variable(op, "weights", {filters, c, kernel[0], kernel[1]});
-  op.shape = {n,        c, h, w, filters, kernel[0], kernel[1], stride.down, stride.across,
-              dilation, p, q};
-  op.flops = product({2, n, filters, p, q, c, kernel[0], kernel[1]});
-  op.outputs = {make_output({n, filters, p, q}, value_of(graph_, x).type)};
-  return emit(std::move(op), {x, weights});
+  const Tensor weights = variable(op, "weights", {filters, shape(x)[1], kernel[0], kernel[1]});
+  return add(std::move(op), "conv", conv, {x, weights});
 }
 
 Tensor ModelBuilder::depthwise_conv2d(Tensor x, const DepthwiseConv2d& attributes) {
   const auto [kernel, stride, padding] = attributes;
-  const auto [n, c, h, w, p, q] = window(x, kernel, stride, padding);
+  const auto channels = feature_map(x)[1];
+  const ConvAttributes conv{.window = window(x, kernel, stride, padding), .group = channels};
   Op op = make_op("depthwise_conv2d");
-  const Tensor weights = variable(op, "weights", {c, 1, kernel[0], kernel[1]});
-  op.shape = {n, c, h, w, kernel[0], kernel[1], stride.down, stride.across, p, q};
-  op.flops = product({2, n, c, p, q, kernel[0], kernel[1]});
-  op.outputs = {make_output({n, c, p, q}, value_of(graph_, x).type)};
-  return emit(std::move(op), {x, weights});
+  const Tensor weights = variable(op, "weights", {channels, 1, kernel[0], kernel[1]});
+  return add(std::move(op), "conv", conv, {x, weights});
 }
 
 Tensor ModelBuilder::conv2d_transpose(Tensor x, const Conv2d& attributes) {
@@ -84,57 +67,46 @@ Tensor ModelBuilder::conv2d_transpose(Tensor x, const Conv2d& attributes) {
   if (filters < 1) {
     fail(fmt::format("expected at least 1 filter, found {}", filters));
   }
-  const std::vector<std::int64_t> map = feature_map(x);
+  const auto& map = feature_map(x);
   check_window(kernel, stride, dilation);
-  const auto extent = [same = padding == Padding::kSame, dilation = dilation](
-                          std::int64_t positions, std::int64_t taps, std::int64_t step) {
-    return same ? product({positions, step})
-                : sum({product({positions - 1, step}), product({taps - 1, dilation}), 1});
-  };
-  const auto n = map[0];
-  const auto c = map[1];
-  const auto p = map[2];
-  const auto q = map[3];
-  const auto h = extent(p, kernel[0], stride.down);
-  const auto w = extent(q, kernel[1], stride.across);
+  ConvAttributes conv{.window = {.strides = {stride.down, stride.across},
+                                 .dilations = {dilation, dilation},
+                                 .pads = {0, 0, 0, 0}}};
+  if (padding == Padding::kSame) {
+    const std::span places = std::span(map).subspan(2);
+    const std::array extents{product({places[0], stride.down}),
+                             product({places[1], stride.across})};
+    conv.window.pads = operators::transpose_pads(extents, kernel, conv.window, places);
+  }
   Op op = make_op("conv2d_transpose");
-  const Tensor weights = variable(op, "weights", {c, filters, kernel[0], kernel[1]});
-  op.shape = {n,           filters,       h,        w, c, kernel[0], kernel[1],
-              stride.down, stride.across, dilation, p, q};
-  op.flops = product({2, n, c, p, q, filters, kernel[0], kernel[1]});
-  op.outputs = {make_output({n, filters, h, w}, value_of(graph_, x).type)};
-  return emit(std::move(op), {x, weights});
-}
-
-Op ModelBuilder::make_pool(std::string_view kind, Tensor x, std::array<std::int64_t, 2> kernel,
-                           std::int64_t stride, Padding padding) {
-  const auto [n, c, h, w, p, q] = window(x, kernel, stride, padding);
-  Op op = make_op(kind);
-  op.shape = {n, c, h, w, kernel[0], kernel[1], stride, p, q};
-  op.outputs = {make_output({n, c, p, q}, value_of(graph_, x).type)};
-  return op;
+  const Tensor weights = variable(op, "weights", {shape(x)[1], filters, kernel[0], kernel[1]});
+  return add(std::move(op), "conv_transpose", conv, {x, weights});
 }
 
 Tensor ModelBuilder::max_pool(Tensor x, const Pool2d& attributes) {
   const auto [kernel, stride, padding] = attributes;
-  Op op = make_pool("max_pool", x, {kernel, kernel}, stride, padding);
-  op.flops = product({product(op.outputs[0].shape), product({kernel, kernel}) - 1});
-  return emit(std::move(op), {x});
+  return add(make_op("max_pool"), "max_pool",
+             PoolAttributes{.kernel_shape = {kernel, kernel},
+                            .window = window(x, {kernel, kernel}, stride, padding)},
+             {x});
 }
 
 Tensor ModelBuilder::avg_pool(Tensor x, const Pool2d& attributes) {
   const auto [kernel, stride, padding] = attributes;
-  Op op = make_pool("avg_pool", x, {kernel, kernel}, stride, padding);
-  op.flops = product({product(op.outputs[0].shape), kernel, kernel});
-  return emit(std::move(op), {x});
+  return add(make_op("avg_pool"), "avg_pool",
+             PoolAttributes{.kernel_shape = {kernel, kernel},
+                            .window = window(x, {kernel, kernel}, stride, padding)},
+             {x});
 }
 
 Tensor ModelBuilder::global_avg_pool(Tensor x) {
-  const auto [n, c, h, w, p, q] = window(x, {1, 1}, 1, Padding::kValid);
-  Op op = make_pool("avg_pool", x, {h, w}, 1, Padding::kValid);
-  op.flops = product(shape(x));
-  op.outputs[0].shape = {n, c};
-  return emit(std::move(op), {x});
+  const auto map = feature_map(x);
+  Op op = make_op("avg_pool");
+  op.outputs = {make_output({map[0], map[1]}, value_of(graph_, x).type)};
+  return add(std::move(op), "avg_pool",
+             PoolAttributes{.kernel_shape = {map[2], map[3]},
+                            .window = window(x, {map[2], map[3]}, 1, Padding::kValid)},
+             {x});
 }
 
 Tensor ModelBuilder::channel_bias_add(Tensor x) {

@@ -1,5 +1,7 @@
 #include "op_json.hpp"
 
+#include "operators/operators.hpp"
+
 #include <emplace/base/json.hpp>
 
 #include <fmt/format.h>
@@ -8,8 +10,10 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace emplace {
@@ -69,6 +73,49 @@ void write_measured(std::string& text, const MeasuredCost& cost) {
   }
 }
 
+// Calls `use(name, member)` for each of the attributes of an op.
+template <class Found, class Use>
+void for_each_attribute(Found& attributes, const Use& use) {
+  using Type = std::remove_const_t<Found>;
+  if constexpr (std::is_same_v<Type, PoolAttributes>) {
+    use("kernel_shape", attributes.kernel_shape);
+  }
+  if constexpr (!std::is_same_v<Type, std::monostate>) {
+    use("strides", attributes.window.strides);
+    use("dilations", attributes.window.dilations);
+    use("pads", attributes.window.pads);
+  }
+  if constexpr (std::is_same_v<Type, ConvAttributes>) {
+    use("group", attributes.group);
+  }
+  if constexpr (std::is_same_v<Type, PoolAttributes>) {
+    use("ceil_mode", attributes.ceil_mode);
+  }
+}
+
+// Leaves out what has its default value.
+void write_attributes(ObjectWriter& op, const Attributes& attributes) {
+  std::string text;
+  {
+    ObjectWriter object(text);
+    const auto write = [&object]<class Member>(std::string_view name, const Member& member) {
+      if constexpr (std::is_same_v<Member, std::vector<std::int64_t>>) {
+        object.dimensions(name, member);
+      } else if constexpr (std::is_same_v<Member, bool>) {
+        if (member) {
+          object.member(name, "true");
+        }
+      } else if (member != 1) {
+        object.member(name, fmt::to_string(member));
+      }
+    };
+    std::visit([&](const auto& found) { for_each_attribute(found, write); }, attributes);
+  }
+  if (text != "{}") {
+    op.member("attributes", text);
+  }
+}
+
 // Writes a list of objects as the member `key`, unless it is empty.
 template <class Item>
 void write_list(ObjectWriter& object, std::string_view key, const std::vector<Item>& items,
@@ -122,6 +169,28 @@ Enum read_enum(const Object& object, std::string_view key,
                std::span<const std::string_view> names) {
   const auto member = object.find(key);
   return member ? static_cast<Enum>(member->one_of(names)) : Enum{};
+}
+
+// Reads attributes of the same kind as `attributes`.
+Attributes read_attributes(const JsonCursor& object, Attributes attributes) {
+  std::vector<std::string_view> names;
+  const auto read = [&]<class Member>(std::string_view name, Member& member) {
+    names.push_back(name);
+    const auto found = object.find(name);
+    if constexpr (std::is_same_v<Member, std::vector<std::int64_t>>) {
+      member.clear();
+      for (const JsonCursor& entry : found ? found->elements() : std::vector<JsonCursor>()) {
+        member.push_back(entry.integer());
+      }
+    } else if constexpr (std::is_same_v<Member, bool>) {
+      member = found && found->boolean();
+    } else {
+      member = found ? found->integer(1) : 1;
+    }
+  };
+  std::visit([&](auto& found) { for_each_attribute(found, read); }, attributes);
+  object.expect_only(names);
+  return attributes;
 }
 
 Output read_output(const JsonCursor& object) {
@@ -194,6 +263,7 @@ void write_op(std::string& text, const Op& op) {
   if (op.phase != Phase::kForward) {
     object.member("phase", fmt::format("\"{}\"", to_string(op.phase)));
   }
+  write_attributes(object, op.attributes);
   object.dimensions("shape", op.shape);
   object.quantity("flops", op.flops);
   object.quantity("bytes_read", op.bytes_read);
@@ -212,12 +282,19 @@ std::string read_text(const JsonCursor& object, std::string_view key) {
 }
 
 Op read_op(const JsonCursor& object) {
-  object.expect_only({"name", "kind", "phase", "shape", "flops", "bytes_read", "bytes_written",
-                      "outputs", "parameters", "persistent_bytes", "workspace_bytes", "colocation",
-                      "scope", "measured"});
+  object.expect_only({"name", "kind", "phase", "attributes", "shape", "flops", "bytes_read",
+                      "bytes_written", "outputs", "parameters", "persistent_bytes",
+                      "workspace_bytes", "colocation", "scope", "measured"});
   Op op = read_quantities(object);
   op.name = object.at("name").non_empty_text();
   op.kind = object.at("kind").non_empty_text();
+  op.attributes = operators::attributes_from_key(op.kind, op.shape);
+  if (const auto member = object.find("attributes")) {
+    if (std::holds_alternative<std::monostate>(op.attributes)) {
+      member->fail(fmt::format("ops of kind '{}' have no attributes", excerpt(op.kind)));
+    }
+    op.attributes = read_attributes(*member, std::move(op.attributes));
+  }
   return op;
 }
 
@@ -228,6 +305,12 @@ Op read_foreign_op(const JsonCursor& object, std::string name, const MemberNames
   const auto kind = members.find("kind");
   op.name = own_name ? own_name->non_empty_text() : std::move(name);
   op.kind = kind ? kind->non_empty_text() : "op";
+  op.attributes = operators::attributes_from_key(op.kind, op.shape);
+  // Other programs may mean something else by that name.
+  const auto member = members.find("attributes");
+  if (member && !std::holds_alternative<std::monostate>(op.attributes)) {
+    op.attributes = read_attributes(*member, std::move(op.attributes));
+  }
   return op;
 }
 

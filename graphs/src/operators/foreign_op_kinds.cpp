@@ -10,8 +10,7 @@ namespace {
 // Operators of PyTorch (aten) and TensorFlow that have no kind of ours, as their importers write
 // them. Each list is sorted.
 constexpr auto kConvolutionNames =
-    std::to_array<std::string_view>({"conv1d", "conv3d", "conv_transpose1d", "conv_transpose3d",
-                                     "convolution", "convolution_overrideable", "deform_conv2d"});
+    std::to_array<std::string_view>({"convolution", "deform_conv2d"});
 constexpr auto kMatmulNames = std::to_array<std::string_view>({"_native_multi_head_attention",
                                                                "_thnn_fused_gru_cell",
                                                                "_thnn_fused_lstm_cell",
@@ -48,10 +47,7 @@ constexpr auto kMatmulNames = std::to_array<std::string_view>({"_native_multi_he
                                                                "vdot"});
 constexpr auto kNormalizationNames =
     std::to_array<std::string_view>({"local_response_norm", "renorm"});
-constexpr auto kPoolingNames = std::to_array<std::string_view>(
-    {"adaptive_avg_pool1d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-     "adaptive_max_pool3d", "avg_pool1d", "avg_pool3d", "avgpool3d", "cropandresize", "max_pool1d",
-     "max_pool3d", "max_pool3d_with_indices", "maxpool3d", "roi_pool"});
+constexpr auto kPoolingNames = std::to_array<std::string_view>({"cropandresize", "roi_pool"});
 constexpr auto kElementwiseNames =
     std::to_array<std::string_view>({"addcmul",
                                      "angle",

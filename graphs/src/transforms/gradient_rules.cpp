@@ -2,6 +2,7 @@
 
 #include "model/assemble.hpp"
 #include "model/element_type.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -107,10 +108,14 @@ Op GradientStep::make_op(std::string_view kind, std::string_view suffix) const {
           .scope = forward.scope};
 }
 
-Tensor GradientStep::emit(Op op, std::span<const Tensor> inputs) {
-  if (std::ranges::any_of(inputs, [](Tensor t) { return t.op == kConstantGradient.op; })) {
-    fail_loss_misused(this->op().name);
+void GradientStep::expect_no_constant(Tensor tensor) const {
+  if (tensor.op == kConstantGradient.op) {
+    fail_loss_misused(op().name);
   }
+}
+
+Tensor GradientStep::emit(Op op, std::span<const Tensor> inputs) {
+  std::ranges::for_each(inputs, [this](Tensor input) { expect_no_constant(input); });
   return {append_op(graph_, std::move(op), inputs), 0};
 }
 
@@ -135,6 +140,27 @@ void GradientStep::give_by_op(std::size_t index, std::string_view kind, std::str
   Op op = make_op(kind, suffix);
   op.flops = flops;
   op.outputs = {make_output(value.shape, value.type)};
+  give(index, emit(std::move(op), inputs));
+}
+
+void GradientStep::give_by_operator(std::size_t index, std::string_view op_name,
+                                    std::string_view suffix, std::initializer_list<Tensor> inputs) {
+  if (!wants(index)) {
+    return;
+  }
+  Op op = make_op(op_name, suffix);
+  op.outputs = {like(input_value(index))};
+  std::vector<Output> values;
+  for (const Tensor input : inputs) {
+    expect_no_constant(input);
+    values.push_back(value_of(graph_, input));
+  }
+  try {
+    operators::define(op, op_name, this->op().attributes, values);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("op '{}' of kind {}: {}", this->op().name,
+                                          this->op().kind, error.what()));
+  }
   give(index, emit(std::move(op), inputs));
 }
 

@@ -85,9 +85,15 @@ class GradientStep {
   void give_by_op(std::size_t index, std::string_view kind, std::string_view suffix,
                   std::int64_t flops, std::initializer_list<Tensor> inputs);
 
+  /// Does the same for an operator of the library, which says what the op is; it has the attributes
+  /// of the forward op.
+  void give_by_operator(std::size_t index, std::string_view op_name, std::string_view suffix,
+                        std::initializer_list<Tensor> inputs);
+
  private:
   [[noreturn]] void fail_arity(std::string_view what, std::size_t index) const;
   [[noreturn]] void fail_output(std::size_t index) const;
+  void expect_no_constant(Tensor tensor) const;
 
   OpGraph& graph_;
   OpId op_;

@@ -3,7 +3,9 @@
 #include "kernels/window.hpp"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
+#include <variant>
 
 namespace emplace::calibrate {
 namespace {
@@ -28,6 +30,25 @@ std::int64_t padding_after(std::int64_t extent, std::int64_t results, std::int64
   const std::int64_t reach = (results - 1) * stride + (taps - 1) * dilation + 1;
   return std::max(reach - extent, std::int64_t{0}) -
          kernels::padding_before(extent, results, taps, stride, dilation);
+}
+
+// The padding above, left, below and right, where the graph says it; one dimension is a map of
+// height 1. Less than none has no library.
+std::optional<std::array<std::int64_t, 4>> padding_of(const Op& op) {
+  const auto* attributes = std::get_if<ConvAttributes>(&op.attributes);
+  if (attributes == nullptr ||
+      std::ranges::any_of(attributes->window.pads, [](auto pad) { return pad < 0; })) {
+    return std::nullopt;
+  }
+  const auto& pads = attributes->window.pads;
+  switch (pads.size()) {
+    case 2:
+      return std::array<std::int64_t, 4>{0, pads[0], 0, pads[1]};
+    case 4:
+      return std::array<std::int64_t, 4>{pads[0], pads[1], pads[2], pads[3]};
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -60,11 +81,16 @@ std::optional<ConvolutionSite> convolution_site(const OpSite& site) {
   reader.expect_input(0, found.type, reads_maps ? maps : results);
   reader.expect_input(1, found.type, makes_filters ? maps : filters);
   reader.expect_output(0, found.type, reads_maps ? results : makes_filters ? filters : maps);
-  const auto& [h, w, p, q] = std::tie(found.h, found.w, found.p, found.q);
-  found.pad_top = kernels::padding_before(h, p, found.r, found.stride_down, found.dilation);
-  found.pad_left = kernels::padding_before(w, q, found.s, found.stride_across, found.dilation);
-  found.pad_bottom = padding_after(h, p, found.r, found.stride_down, found.dilation);
-  found.pad_right = padding_after(w, q, found.s, found.stride_across, found.dilation);
+  if (const auto padding = padding_of(site.op)) {
+    std::tie(found.pad_top, found.pad_left, found.pad_bottom, found.pad_right) =
+        std::tuple_cat(*padding);
+  } else {
+    const auto& [h, w, p, q] = std::tie(found.h, found.w, found.p, found.q);
+    found.pad_top = kernels::padding_before(h, p, found.r, found.stride_down, found.dilation);
+    found.pad_left = kernels::padding_before(w, q, found.s, found.stride_across, found.dilation);
+    found.pad_bottom = padding_after(h, p, found.r, found.stride_down, found.dilation);
+    found.pad_right = padding_after(w, q, found.s, found.stride_across, found.dilation);
+  }
   return reader.fits() ? std::optional(found) : std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Dense convolutions as libraries want them. What a graph leaves open, the padding, follows from
-// sizes: what the windows reach beyond the map is shared by both sides, the last getting more.
+// Dense convolutions as libraries want them. Where a graph does not say the padding, it follows
+// from sizes: what the windows reach beyond the map is shared by both sides, the last getting more.
 
 #include <emplace/calibrate/op_site.hpp>
 

@@ -316,11 +316,6 @@ class ModelBuilder {
   OpGraph finish() &&;
 
  private:
-  // The resulting dimensions of a window over a feature map.
-  struct Window {
-    std::int64_t n, c, h, w, p, q;
-  };
-
   [[noreturn]] void fail(const std::string& message) const;
   void check_extents(std::string_view name, std::span<const std::int64_t> shape) const;
   const std::vector<std::int64_t>& feature_map(Tensor x) const;
@@ -331,12 +326,12 @@ class ModelBuilder {
   Op make_op(std::string_view kind);
   Tensor emit(Op op, std::span<const Tensor> inputs);
   Tensor emit(Op op, std::initializer_list<Tensor> inputs);
+  Tensor add(Op op, std::string_view op_name, Attributes attributes,
+             std::initializer_list<Tensor> inputs);
   Tensor add_variable(const std::string& name, std::vector<std::int64_t> shape);
   Tensor variable(const Op& reader, std::string_view name, std::vector<std::int64_t> shape);
   Tensor matmul(Op op, Tensor left, Tensor right, Transposed transposed);
   Tensor bias_add(Op op, Tensor x, Tensor bias);
-  Op make_pool(std::string_view kind, Tensor x, std::array<std::int64_t, 2> kernel,
-               std::int64_t stride, Padding padding);
   Tensor elementwise(std::string_view kind, std::int64_t flops_per_element, Tensor x);
   Tensor elementwise(std::string_view kind, Tensor a, Tensor b);
   Op make_norm(std::string_view kind, Tensor x, std::int64_t flops_per_element);

@@ -4,6 +4,8 @@
 // a graph. They are separate because Boost.Graph costs a file that includes it over a second of
 // compile time, and a file of CUDA kernels four.
 
+#include <emplace/graphs/attributes.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -70,6 +72,7 @@ struct Op {
   std::string name{};                 ///< unique in its graph
   std::string kind{};                 ///< what it computes, for example "conv2d" (op_kind.hpp)
   Phase phase = Phase::kForward;      ///< part of the step
+  Attributes attributes{};            ///< what besides its inputs says what it computes
   std::vector<std::int64_t> shape{};  ///< dimensions that a cost model keys on (op_kind.hpp)
   std::int64_t flops = 0;             ///< floating-point operations; a multiply-add counts as two
   std::int64_t bytes_read = 0;        ///< from the device's memory

@@ -27,8 +27,8 @@ Tensor bias_add(OnnxNode& node, Tensor x, const Output& value, std::size_t index
 
 namespace convert {
 
-/// Starts the op of a convolution of maps by filters, of these shapes; `result` is as maps.
-Op convolution(OnnxNode& node, const Shape& x, const Shape& filters, const Shape& result);
+/// Starts the op of a convolution of input 0 with the filters that are this input.
+Op convolution(OnnxNode& node, std::size_t filters);
 
 /// Adds an op that reads input 0 and these filters, and adds the bias if there is one.
 Tensor emit_filters(OnnxNode& node, Op op, std::size_t filters, std::size_t bias);
@@ -72,7 +72,6 @@ void conv(OnnxNode& node, const Operator& row);
 void conv_transpose(OnnxNode& node, const Operator& row);
 void cross_entropy(OnnxNode& node, const Operator& row);
 void gemm(OnnxNode& node, const Operator& row);
-void global_pool(OnnxNode& node, const Operator& row);
 void group_norm(OnnxNode& node, const Operator& row);
 void layer_norm(OnnxNode& node, const Operator& row);
 void local_response_norm(OnnxNode& node, const Operator& row);

@@ -25,11 +25,7 @@ Tensor emit_row_bias(OnnxNode& node, Tensor x, std::size_t index) {
 void quantized_conv(OnnxNode& node, const Operator& row) {
   const bool has_scales = row.op_type == "QLinearConv";
   const std::size_t filters = has_scales ? 3 : 1;
-  Shape result = node.result().shape;
-  if (result.size() == 3) {
-    result.insert(result.begin() + 2, 1);
-  }
-  Op op = convolution(node, node.input(0).shape, node.input(filters).shape, result);
+  Op op = convolution(node, filters);
   node.give(0, emit_filters(node, std::move(op), filters, has_scales ? 8 : node.num_inputs()));
 }
 
@@ -44,12 +40,7 @@ void quantized_matmul(OnnxNode& node, const Operator& row) {
 
 // Convolution, bias, a sum with a fourth input, and an activation.
 void fused_conv(OnnxNode& node, const Operator&) {
-  Shape result = node.result().shape;
-  if (result.size() == 3) {
-    result.insert(result.begin() + 2, 1);
-  }
-  Op op = convolution(node, node.input(0).shape, node.input(1).shape, result);
-  Tensor y = emit_filters(node, std::move(op), 1, 2);
+  Tensor y = emit_filters(node, convolution(node, 1), 1, 2);
   if (node.is_data(3)) {
     Op reader = node.make_op("add", "add");
     reader.shape = {elements(node.result())};

@@ -1,5 +1,7 @@
 #include "conversions.hpp"
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
+#include "windows.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -11,50 +13,8 @@
 namespace emplace::onnx_model::convert {
 namespace {
 
-// The single value of a list whose entries are all alike; `fallback` if the list is empty, nothing
-// if they differ.
-std::optional<std::int64_t> same(const Shape& values, std::int64_t fallback) {
-  if (values.empty()) {
-    return fallback;
-  }
-  return std::ranges::all_of(values, [&](auto value) { return value == values[0]; })
-             ? std::optional(values[0])
-             : std::nullopt;
-}
-
-// How far a window over maps moves, down and across.
-Shape strides_of(const OnnxNode& node) {
-  Shape strides = integers_attribute(node.proto(), "strides");
-  if (strides.empty()) {
-    strides.assign(node.input(0).shape.size() - 2, 1);
-  }
-  if (strides.size() == 1) {
-    strides.insert(strides.begin(), 1);
-  }
-  return strides;
-}
-
 std::int64_t rows_of(const Shape& shape) {
   return product(std::span(shape.data(), shape.size() - 1));
-}
-
-// A tensor of three dimensions as maps of height 1.
-Shape as_maps(Shape shape) {
-  if (shape.size() == 3) {
-    shape.insert(shape.begin() + 2, 1);
-  }
-  return shape;
-}
-
-void pool_window(OnnxNode& node, std::string_view kind, const Shape& window, std::int64_t stride,
-                 std::int64_t flops) {
-  const Shape x = as_maps(node.input(0).shape);
-  const Shape result = as_maps(node.result().shape);
-  Op op = node.make_op(kind);
-  op.shape = {x[0], x[1], x[2], x[3], window[0], window[1], stride, result[2], result[3]};
-  op.flops = flops;
-  const Tensor maps = node.read(op, 0);
-  node.emit_results(std::move(op), {{maps}});
 }
 
 // Adds input `index` to `x`, a matrix of shape `result`.
@@ -115,53 +75,25 @@ Tensor activate(OnnxNode& node, Tensor x) {
   return node.emit(std::move(op), {x});
 }
 
-Op convolution(OnnxNode& node, const Shape& x_shape, const Shape& filter_shape,
-               const Shape& result) {
-  const Shape x = as_maps(x_shape);
-  const Shape filters = as_maps(filter_shape);  // [K, C / groups, R, S]
-  const auto groups = integer_attribute(node.proto(), "group", 1);
-  const auto dilation = same(integers_attribute(node.proto(), "dilations"), 1);
-  const Shape strides = strides_of(node);
-  const bool moves_window = x.size() == 4 && strides.size() == 2;
-  Op op = node.make_op(groups == 1 ? "conv" : "grouped_conv");
-  op.shape = result;
-  if (moves_window && groups == 1 && dilation) {
-    op.kind = "conv2d";
-    op.shape = {x[0],       x[1],       x[2],       x[3],      filters[0], filters[2],
-                filters[3], strides[0], strides[1], *dilation, result[2],  result[3]};
-  } else if (moves_window && groups == x[1] && filters[0] == x[1] && dilation == 1) {
-    op.kind = "depthwise_conv2d";
-    op.shape = {x[0],       x[1],       x[2],       x[3],      filters[2],
-                filters[3], strides[0], strides[1], result[2], result[3]};
-  }
-  op.flops =
-      product({2, product(result), product(filters) / std::max<std::int64_t>(filters[0], 1)});
+Op convolution(OnnxNode& node, std::size_t filters) {
+  const Output x = node.input(0);
+  const Output w = node.input(filters);
+  Op op = node.make_op("conv");
+  operators::count(op, "conv", conv_attributes(node.proto(), x.shape, w.shape), {x, w},
+                   node.result());
   return op;
 }
 
-// Windows along one dimension only are those over maps of height 1, as libraries run them.
 void conv(OnnxNode& node, const Operator&) {
-  const Shape result = as_maps(node.result().shape);
-  Op op = convolution(node, node.input(0).shape, node.input(1).shape, result);
-  node.give(0, emit_filters(node, std::move(op), 1, 2));
+  node.give(0, emit_filters(node, convolution(node, 1), 1, 2));
 }
 
-// Each number of the input is multiplied with the filters of its channel, [C, K / groups, R, S].
-void conv_transpose(OnnxNode& node, const Operator& row) {
-  const Shape x = as_maps(node.input(0).shape);
-  const Shape filters = as_maps(node.input(1).shape);
-  const Shape result = as_maps(node.result().shape);
-  const auto dilation = same(integers_attribute(node.proto(), "dilations"), 1);
-  const Shape strides = strides_of(node);
-  Op op = node.make_op(kind_for(node, row));
-  op.shape = result;
-  if (x.size() == 4 && strides.size() == 2 && dilation &&
-      integer_attribute(node.proto(), "group", 1) == 1) {
-    op.kind = "conv2d_transpose";
-    op.shape = {result[0],  result[1],  result[2],  result[3], x[1], filters[2],
-                filters[3], strides[0], strides[1], *dilation, x[2], x[3]};
-  }
-  op.flops = product({2, elements(node.input(0)), product(std::span(filters).subspan(1))});
+void conv_transpose(OnnxNode& node, const Operator&) {
+  const Output x = node.input(0);
+  const Output w = node.input(1);
+  Op op = node.make_op("conv_transpose");
+  operators::count(op, "conv_transpose", conv_transpose_attributes(node.proto(), x.shape, w.shape),
+                   {x, w}, node.result());
   node.give(0, emit_filters(node, std::move(op), 1, 2));
 }
 
@@ -231,32 +163,15 @@ void batch_norm(OnnxNode& node, const Operator& row) {
   node.give(0, emit_norm(node, std::move(op), maps, 1, {2, channels}));
 }
 
-// `row.flops` is what a window takes less than one operation for each of its numbers.
 void pool(OnnxNode& node, const Operator& row) {
-  Shape window = integers_attribute(node.proto(), "kernel_shape");
-  const auto stride = same(integers_attribute(node.proto(), "strides"), 1);
-  const auto dilation = same(integers_attribute(node.proto(), "dilations"), 1);
-  const auto flops = product({elements(node.result()), product(window) - row.flops});
-  if (window.size() == 1) {
-    window.insert(window.begin(), 1);
+  const Output x = node.input(0);
+  if (x.shape.size() < 3) {
+    return node.pass_on();
   }
-  if (window.size() == 2 && stride && dilation == 1 && node.proto().output_size() == 1) {
-    pool_window(node, row.kind, window, *stride, flops);
-  } else {
-    emit_plain(node, fmt::format("{}_nd", row.kind), {elements(node.result()), product(window)},
-               flops);
-  }
-}
-
-void global_pool(OnnxNode& node, const Operator& row) {
-  const Shape x = as_maps(node.input(0).shape);
-  const std::int64_t window = product(std::span(x).subspan(2));
-  const auto flops = product({elements(node.result()), window - row.flops});
-  if (x.size() == 4) {
-    pool_window(node, row.kind, {x[2], x[3]}, 1, flops);
-  } else {
-    emit_plain(node, fmt::format("{}_nd", row.kind), {elements(node.result()), window}, flops);
-  }
+  Op op = node.make_op(row.kind);
+  operators::count(op, row.kind, pool_attributes(node.proto(), x.shape), {x}, node.result());
+  const Tensor maps = node.read(op, 0);
+  node.emit_results(std::move(op), {{maps}});
 }
 
 // A model that is trained ends in the logits, not in what softmax makes of them.

@@ -2,6 +2,8 @@
 
 #include "inference.hpp"
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
+#include "windows.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -9,82 +11,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 namespace emplace::onnx_model::shapes {
 namespace {
 
-// How a window moves along one dimension.
-struct Axis {
-  std::int64_t kernel = 1;
-  std::int64_t stride = 1;
-  std::int64_t dilation = 1;
-  std::int64_t pads = 0;  // before and after together
-  std::int64_t pad_before = 0;
-};
-
-std::int64_t entry(const Shape& list, std::size_t i, std::int64_t fallback) {
-  return i < list.size() ? list[i] : fallback;
-}
-
-// The attributes of a window of these extents over as many dimensions.
-std::vector<Axis> window_of(const Inference& node, std::span<const std::int64_t> extents) {
-  const Shape strides = integers_attribute(node.node(), "strides");
-  const Shape dilations = integers_attribute(node.node(), "dilations");
-  const Shape pads = integers_attribute(node.node(), "pads");
-  std::vector<Axis> axes(extents.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    axes[i] = {.kernel = extents[i],
-               .stride = entry(strides, i, 1),
-               .dilation = entry(dilations, i, 1),
-               .pads = entry(pads, i, 0) + entry(pads, i + axes.size(), 0),
-               .pad_before = entry(pads, i, 0)};
-    if (axes[i].kernel < 1 || axes[i].stride < 1 || axes[i].dilation < 1) {
-      fail_shape(fmt::format("expected window, stride and dilation of at least 1, found {}, {}, {}",
-                             axes[i].kernel, axes[i].stride, axes[i].dilation));
-    }
-  }
-  return axes;
-}
-
-// The extent that a window covers.
-std::int64_t span_of(const Axis& axis) { return product({axis.kernel - 1, axis.dilation}) + 1; }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// The number of places of a window.
-std::int64_t places(const Inference& node, const Axis& axis, std::int64_t extent) {
-  const std::string_view padding = text_attribute(node.node(), "auto_pad");
-  if (padding.starts_with("SAME")) {
-    return ceil_div(extent, axis.stride);
-  }
-  const bool is_valid = padding == "VALID";
-  const std::int64_t free = sum({extent, is_valid ? 0 : axis.pads, -span_of(axis)});
-  if (free < 0) {
-    fail_shape(fmt::format("a window of {} does not fit into {}", span_of(axis), extent));
-  }
-  if (integer_attribute(node.node(), "ceil_mode", 0) == 0) {
-    return free / axis.stride + 1;
-  }
-  const std::int64_t count = ceil_div(free, axis.stride) + 1;
-  // The last window must begin within the map or the padding before it.
-  return (count - 1) * axis.stride >= extent + axis.pad_before ? count - 1 : count;
-}
-
 void convolve(Inference& node, std::size_t x, std::size_t w, DataType type) {
-  const Shape& maps = node.shape_of_rank(x, 3);
-  const Shape& filters = node.shape(w);
-  const auto groups = integer_attribute(node.node(), "group", 1);
-  if (filters.size() != maps.size() || groups < 1 || product({filters[1], groups}) != maps[1] ||
-      filters[0] % groups != 0) {
-    fail_shape(fmt::format("maps [{}] and filters [{}] of {} groups do not fit each other",
-                           fmt::join(maps, ", "), fmt::join(filters, ", "), groups));
-  }
-  const auto axes = window_of(node, std::span(filters).subspan(2));
-  Shape shape{maps[0], filters[0]};
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    shape.push_back(places(node, axes[i], maps[i + 2]));
-  }
-  node.give(std::move(shape), type);
+  const auto y =
+      operators::infer("conv", conv_attributes(node.node(), node.shape(x), node.shape(w)),
+                       std::array{make_output(node.shape(x), node.type(x)),
+                                  make_output(node.shape(w), node.type(w))});
+  node.give(y[0].shape, type);
 }
 
 Shape product_shape(Shape left, Shape right) {
@@ -123,42 +60,18 @@ void conv_integer(Inference& node) { convolve(node, 0, 1, DataType::kInt32); }
 void quantized_conv(Inference& node) { convolve(node, 0, 3, node.type(0)); }
 
 void conv_transpose(Inference& node) {
-  const Shape& maps = node.shape_of_rank(0, 3);
-  const Shape& filters = node.shape(1);
-  const auto groups = integer_attribute(node.node(), "group", 1);
-  if (filters.size() != maps.size() || groups < 1 || filters[0] != maps[1]) {
-    fail_shape(fmt::format("maps [{}] and filters [{}] do not fit each other",
-                           fmt::join(maps, ", "), fmt::join(filters, ", ")));
-  }
-  const auto axes = window_of(node, std::span(filters).subspan(2));
-  const Shape wanted = integers_attribute(node.node(), "output_shape");
-  const Shape more = integers_attribute(node.node(), "output_padding");
-  const bool is_same = text_attribute(node.node(), "auto_pad").starts_with("SAME");
-  Shape shape{maps[0], product({filters[1], groups})};
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t full =
-        sum({product({axes[i].stride, maps[i + 2] - 1}), span_of(axes[i]), entry(more, i, 0)});
-    shape.push_back(!wanted.empty() ? entry(wanted, i + wanted.size() - axes.size(), 0)
-                    : is_same       ? product({axes[i].stride, maps[i + 2]})
-                                    : full - axes[i].pads);
-  }
-  node.give(std::move(shape), node.type(0));
+  const auto y = operators::infer(
+      "conv_transpose", conv_transpose_attributes(node.node(), node.shape(0), node.shape(1)),
+      std::array{make_output(node.shape(0), node.type(0)),
+                 make_output(node.shape(1), node.type(1))});
+  node.give(y[0].shape, node.type(0));
 }
 
 void pool(Inference& node) {
-  const Shape& maps = node.shape_of_rank(0, 3);
-  const Shape kernel = integers_attribute(node.node(), "kernel_shape");
-  if (kernel.size() + 2 != maps.size()) {
-    fail_shape(fmt::format("expected a window of {} dimensions, found {}", maps.size() - 2,
-                           kernel.size()));
-  }
-  const auto axes = window_of(node, kernel);
-  Shape shape{maps[0], maps[1]};
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    shape.push_back(places(node, axes[i], maps[i + 2]));
-  }
-  node.give(shape, node.type(0));
-  node.give(std::move(shape), DataType::kInt64);  // where the largest elements were
+  const auto y = operators::infer("max_pool", pool_attributes(node.node(), node.shape(0)),
+                                  std::array{make_output(node.shape(0), node.type(0))});
+  node.give(y[0].shape, node.type(0));
+  node.give(y[0].shape, DataType::kInt64);  // where the largest elements were
 }
 
 void global_pool(Inference& node) {

@@ -104,7 +104,6 @@ Results top_k(const ShapeCall& call);
 // --- Layers (shape_rules_layers.cpp) ---
 
 Results convolution(const ShapeCall& call);
-Results depthwise_convolution(const ShapeCall& call);
 Results first_integers(const ShapeCall& call);
 Results second_integers(const ShapeCall& call);
 Results pool(const ShapeCall& call);

@@ -1,7 +1,9 @@
 // Shapes of windows over maps, and of normalizations.
 
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
 #include "shape_rules.hpp"
+#include "windows.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -18,53 +20,6 @@
 
 namespace emplace::tensorflow::shapes {
 namespace {
-
-// A list with one number for each dimension, or ones.
-Shape per_dimension(const ShapeCall& call, const std::string& name, std::size_t rank) {
-  Shape list = integers_attribute(call.node, name);
-  if (list.empty()) {
-    list.assign(rank, 1);
-  }
-  if (list.size() != rank || std::ranges::any_of(list, [](auto entry) { return entry < 1; })) {
-    refuse(fmt::format("expected {} numbers of at least 1 in {}, found {}", rank, name,
-                       text_of(list)));
-  }
-  return list;
-}
-
-// Moves windows over maps; the number of channels stays.
-Shape slide(const ShapeCall& call, const Shape& maps, std::span<const std::int64_t> window,
-            bool has_dilations) {
-  const MapLayout layout = layout_of(call.node, maps.size());
-  const Shape strides = per_dimension(call, "strides", maps.size());
-  const Shape dilations =
-      has_dilations ? per_dimension(call, "dilations", maps.size()) : Shape(maps.size(), 1);
-  const std::string padding = text_attribute(call.node, "padding", "VALID");
-  const Shape pads = integers_attribute(call.node, "explicit_paddings");
-  if (padding == "EXPLICIT" && pads.size() != 2 * maps.size()) {
-    refuse(fmt::format("expected {} numbers in explicit_paddings, found {}", 2 * maps.size(),
-                       pads.size()));
-  }
-  Shape result = maps;
-  for (std::size_t i = 0; i < layout.spatial; ++i) {
-    const std::size_t d = layout.first + i;
-    if (padding == "SAME") {
-      result[d] = sum({maps[d], strides[d] - 1}) / strides[d];
-      continue;
-    }
-    if (padding != "VALID" && padding != "EXPLICIT") {
-      refuse(fmt::format("expected padding SAME, VALID or EXPLICIT, found '{}'", excerpt(padding)));
-    }
-    const std::int64_t padded =
-        padding == "VALID" ? maps[d] : sum({maps[d], pads[2 * d], pads[2 * d + 1]});
-    const std::int64_t covered = sum({product({window[i] - 1, dilations[d]}), 1});
-    if (padded < covered || covered < 1) {
-      refuse(fmt::format("a window of {} does not fit maps of {}", covered, padded));
-    }
-    result[d] = (padded - covered) / strides[d] + 1;
-  }
-  return result;
-}
 
 // Blocks of each dimension after the first go to the batch, or come back from it.
 Results move_blocks(const ShapeCall& call, bool to_batch) {
@@ -100,45 +55,24 @@ std::int64_t quotient(std::int64_t number, std::int64_t by) {
   return number / by;
 }
 
-// Filters are [R, S, C / groups, K].
 Results convolution(const ShapeCall& call) {
-  const Shape& maps = call.shape(0);
-  const Shape& filters = call.shape(1);
-  const MapLayout layout = layout_of(call.node, maps.size());
-  expect_rank(call, 1, maps.size());
-  const std::int64_t channels = filters[filters.size() - 2];
-  if (channels == 0 || maps[layout.channels] % channels != 0) {
-    refuse(fmt::format("maps of {} channels do not fit filters {}", maps[layout.channels],
-                       text_of(filters)));
-  }
-  Shape result = slide(call, maps, filters, true);
-  result[layout.channels] = filters.back();
-  return {result};
-}
-
-// Filters are [R, S, C, multiplier].
-Results depthwise_convolution(const ShapeCall& call) {
-  const Shape& maps = call.shape(0);
-  const Shape& filters = call.shape(1);
-  const MapLayout layout = layout_of(call.node, maps.size());
-  expect_rank(call, 0, 4);
-  expect_rank(call, 1, 4);
-  if (maps[layout.channels] != filters[2]) {
-    refuse(fmt::format("maps of {} channels do not fit filters {}", maps[layout.channels],
-                       text_of(filters)));
-  }
-  Shape result = slide(call, maps, filters, true);
-  result[layout.channels] = product({filters[2], filters[3]});
-  return {result};
+  const MapWindows windows(call.node, call.shape(0));
+  const Shape y = operators::infer("conv", windows.conv(call.shape(1)),
+                                   std::array{windows.from_node(call.shape(0)),
+                                              windows.filters(call.shape(1))})[0]
+                      .shape;
+  return {windows.to_node(y)};
 }
 
 Results first_integers(const ShapeCall& call) { return {call.integers(0)}; }
 Results second_integers(const ShapeCall& call) { return {call.integers(1)}; }
 
 Results pool(const ShapeCall& call) {
-  const MapLayout layout = layout_of(call.node, call.rank(0));
-  const Shape window = per_dimension(call, "ksize", call.rank(0));
-  const Shape result = slide(call, call.shape(0), std::span(window).subspan(layout.first), false);
+  const MapWindows windows(call.node, call.shape(0));
+  const Shape y =
+      operators::infer("max_pool", windows.pool(), std::array{windows.from_node(call.shape(0))})[0]
+          .shape;
+  const Shape result = windows.to_node(y);
   return {result, result};  // and where the largest elements were, of MaxPoolWithArgmax
 }
 

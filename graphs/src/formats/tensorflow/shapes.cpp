@@ -69,7 +69,7 @@ constexpr std::array kShapeRows = {
     ShapeRow{"Cumprod", shapes::same},
     ShapeRow{"Cumsum", shapes::same},
     ShapeRow{"DepthToSpace", shapes::depth_to_space},
-    ShapeRow{"DepthwiseConv2dNative", shapes::depthwise_convolution, "ss"},
+    ShapeRow{"DepthwiseConv2dNative", shapes::convolution, "ss"},
     ShapeRow{"DepthwiseConv2dNativeBackpropFilter", shapes::second_integers, ".i"},
     ShapeRow{"DepthwiseConv2dNativeBackpropInput", shapes::first_integers, "i"},
     ShapeRow{"Dequantize", shapes::same},
@@ -206,7 +206,7 @@ constexpr std::array kShapeRows = {
     ShapeRow{"ZerosLike", shapes::same},
     ShapeRow{"_FusedBatchNormEx", shapes::batch_norm, "ss"},
     ShapeRow{"_FusedConv2D", shapes::convolution, "ss"},
-    ShapeRow{"_FusedDepthwiseConv2dNative", shapes::depthwise_convolution, "ss"},
+    ShapeRow{"_FusedDepthwiseConv2dNative", shapes::convolution, "ss"},
     ShapeRow{"_FusedMatMul", shapes::matmul, "ss"},
 };
 

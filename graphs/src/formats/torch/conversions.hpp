@@ -113,6 +113,5 @@ void recurrent(TorchNode& node, const Conversion& row);
 void softmax(TorchNode& node, const Conversion& row);
 void trilinear(TorchNode& node, const Conversion& row);
 void weight_norm(TorchNode& node, const Conversion& row);
-void window_pool(TorchNode& node, const Conversion& row);
 
 }  // namespace emplace::torch_program

@@ -102,9 +102,14 @@ bool TorchNode::is_read_only_by(std::string_view op) const {
 }
 
 Op TorchNode::make_op(std::string_view kind) const {
-  const std::string scope = scope_of(call_.module);
-  const std::string name = scope.empty() ? std::string(kind) : fmt::format("{}/{}", scope, kind);
-  return {.name = importer_.unique_name(name), .kind = std::string(kind), .scope = scope};
+  return make_op(Op{.kind = std::string(kind)});
+}
+
+Op TorchNode::make_op(Op op) const {
+  op.scope = scope_of(call_.module);
+  op.name =
+      importer_.unique_name(op.scope.empty() ? op.kind : fmt::format("{}/{}", op.scope, op.kind));
+  return op;
 }
 
 Tensor TorchNode::read(Op& reader, ValueId id) { return importer_.read(reader, id, false); }

@@ -73,6 +73,9 @@ class TorchNode {
   /// Starts an op in the scope of the module that calls.
   Op make_op(std::string_view kind) const;
 
+  /// Does the same with an op that has everything but name and scope.
+  Op make_op(Op op) const;
+
   /// Returns a tensor as `reader` sees it; a variable that is read for the first time shares the
   /// reader's device.
   Tensor read(Op& reader, ValueId id);

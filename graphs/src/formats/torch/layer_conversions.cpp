@@ -2,6 +2,7 @@
 
 #include "conversions.hpp"
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -15,20 +16,34 @@
 namespace emplace::torch_program {
 namespace {
 
-// The single value of a list whose entries are all alike; nothing if they differ.
-std::optional<std::int64_t> same(const Shape& values) {
-  return std::ranges::all_of(values, [&](auto value) { return value == values[0]; })
-             ? std::optional(values[0])
-             : std::nullopt;
-}
-
-// A window's setting for both ways; one number stands for both.
-Shape pair_of(const TorchNode& node, std::string_view name, const Shape& fallback) {
+// A window's setting for each dimension; one number stands for all.
+Shape list_of(const TorchNode& node, std::string_view name, std::size_t size,
+              const Shape& fallback) {
   Shape values = node.integers(name, fallback);
   if (values.size() == 1) {
-    values.push_back(values[0]);
+    values.resize(size, values[0]);
+  }
+  if (values.size() != size) {
+    throw Error(ErrorCode::kFormat,
+                fmt::format("expected {} numbers in '{}', found {}", size, name, values.size()));
   }
   return values;
+}
+
+// How a call moves a window with so many places over maps of these extents.
+Window window_of(const TorchNode& node, std::span<const std::int64_t> extents,
+                 std::span<const std::int64_t> kernel, std::span<const std::int64_t> places,
+                 const Shape& strides) {
+  const std::size_t size = extents.size();
+  Window window{.strides = list_of(node, "stride", size, strides),
+                .dilations = list_of(node, "dilation", size, {1})};
+  if (node.integers("padding", {}).empty()) {  // "same", "valid", or none
+    window.pads = operators::pads_for(extents, kernel, window, places);
+  } else {
+    window.pads = list_of(node, "padding", size, {0});
+    window.pads.insert(window.pads.end(), window.pads.begin(), window.pads.end());
+  }
+  return window;
 }
 
 std::int64_t rows_of(const Shape& shape) {
@@ -70,36 +85,31 @@ void give_product(TorchNode& node, ValueId x, ValueId weights, ValueId bias) {
   node.give(node.result(), y);
 }
 
-Tensor emit_pool(TorchNode& node, std::string_view kind, ValueId x, const Shape& window,
-                 std::int64_t stride, std::int64_t flops) {
-  const Shape maps = node.value(x).output.shape;
-  const Shape result = node.output().shape;
-  Op op = node.make_op(kind);
-  const bool is_flat = result.size() < 4;  // a mean over whole maps
-  op.shape = {maps[0],
-              maps[1],
-              maps[2],
-              maps[3],
-              window[0],
-              window[1],
-              stride,
-              is_flat ? 1 : result[2],
-              is_flat ? 1 : result[3]};
-  op.flops = flops;
-  op.outputs = {node.output()};
+// Adds the pool of kind `name` of maps [N, C, ...], or of one without N.
+void give_pool(TorchNode& node, std::string_view name, ValueId x, PoolAttributes attributes) {
+  Output maps = node.value(x).output;
+  Output result = node.output();
+  if (maps.shape.size() == attributes.kernel_shape.size() + 1) {
+    maps.shape.insert(maps.shape.begin(), 1);
+    result.shape.insert(result.shape.begin(), 1);
+  }
+  Op op = node.make_op(operators::describe(name, std::move(attributes), {maps}, result));
   const Tensor tensor = node.read(op, x);
-  return node.emit(std::move(op), {tensor});
+  node.emit_results(std::move(op), {{tensor}});
 }
 
-// A window of so many numbers for each number of the result; a window may be empty.
-void emit_windows(TorchNode& node, std::string_view kind, std::int64_t window, std::int64_t saved) {
-  const std::int64_t results = elements(node.output());
-  Op op = node.make_op(kind);
-  op.shape = {results, window};
-  op.flops = product({results, std::max<std::int64_t>(window - saved, 0)});
-  op.outputs = {node.output()};
-  const Tensor maps = node.read(op, node.expect({"self", "input"}));
-  node.give(node.result(), node.emit(std::move(op), {maps}));
+// The dimensions that a pool moves over, by the operator's name: "max_pool2d".
+std::size_t spatial_of(std::string_view op) {
+  const std::size_t at = op.find_last_of("123");
+  return at == std::string_view::npos ? 2 : static_cast<std::size_t>(op[at] - '0');
+}
+
+// The last dimensions of a shape.
+Shape last(const Shape& shape, std::size_t size) {
+  if (shape.size() < size + 1) {
+    throw Error(ErrorCode::kFormat, fmt::format("expected maps of {} dimensions", size + 2));
+  }
+  return {shape.end() - static_cast<std::ptrdiff_t>(size), shape.end()};
 }
 
 }  // namespace
@@ -124,32 +134,22 @@ void convolution(TorchNode& node, const Conversion&) {
   }
   const bool is_transposed =
       node.integer("transposed", 0) != 0 || node.call().op.starts_with("conv_transpose");
-  const std::int64_t groups = node.integer("groups", 1);
-  const Shape strides = pair_of(node, "stride", {1});
-  const auto dilation = same(pair_of(node, "dilation", {1}));
-  const bool moves_window = maps.size() == 4 && strides.size() == 2;
-  std::string_view kind = is_transposed ? "conv_transpose" : groups == 1 ? "conv" : "grouped_conv";
-  Shape extents = result;
-  if (is_transposed && moves_window && dilation && groups == 1) {
-    kind = "conv2d_transpose";
-    extents = {result[0],  result[1],  result[2],  result[3], maps[1], filters[2],
-               filters[3], strides[0], strides[1], *dilation, maps[2], maps[3]};
-  } else if (!is_transposed && moves_window && dilation && groups == 1) {
-    kind = "conv2d";
-    extents = {maps[0],    maps[1],    maps[2],    maps[3],   filters[0], filters[2],
-               filters[3], strides[0], strides[1], *dilation, result[2],  result[3]};
-  } else if (!is_transposed && moves_window && groups == maps[1] && filters[0] == maps[1] &&
-             dilation == 1) {
-    kind = "depthwise_conv2d";
-    extents = {maps[0],    maps[1],    maps[2],    maps[3],   filters[2],
-               filters[3], strides[0], strides[1], result[2], result[3]};
+  const std::span extents = std::span(maps).subspan(2);
+  const std::span kernel = std::span(filters).subspan(2);
+  const std::span places = std::span(result).subspan(2);
+  ConvAttributes attributes{.group = node.integer("groups", 1)};
+  if (is_transposed) {
+    const std::size_t size = extents.size();
+    attributes.window = {.strides = list_of(node, "stride", size, {1}),
+                         .dilations = list_of(node, "dilation", size, {1})};
+    attributes.window.pads = operators::transpose_pads(places, kernel, attributes.window, extents);
+  } else {
+    attributes.window = window_of(node, extents, kernel, places, {1});
   }
-  Op op = node.make_op(kind);
-  op.shape = std::move(extents);
-  // A number of the result takes a multiply-add for each of a filter's; transposed, a number of the
-  // input does.
-  op.flops = product(
-      {2, is_transposed ? product(maps) : product(result), product(std::span(filters).subspan(1))});
+  const std::string_view name = is_transposed ? "conv_transpose" : "conv";
+  Op op = node.make_op(operators::describe(name, std::move(attributes),
+                                           {node.value(x).output, node.value(weight).output},
+                                           node.output()));
   op.outputs = {node.output()};
   const Tensor tensor = node.read(op, x);
   const Tensor weights = node.read(op, weight);
@@ -338,53 +338,25 @@ void layer_norm(TorchNode& node, const Conversion& row) {
 // `row.flops` is what a window takes less than one operation for each of its numbers.
 void pool(TorchNode& node, const Conversion& row) {
   const ValueId x = node.expect({"self", "input"});
-  const Shape window = pair_of(node, "kernel_size", {1});
-  const Shape strides = pair_of(node, "stride", window);
-  const auto stride = same(strides);
-  const auto dilation = same(pair_of(node, "dilation", {1}));
-  const auto flops = product({elements(node.output()), product(window) - row.flops});
-  if (node.value(x).output.shape.size() == 4 && window.size() == 2 && stride && dilation == 1) {
-    node.give(node.result(), emit_pool(node, row.kind, x, window, *stride, flops));
-  } else {
-    emit_plain(node, fmt::format("{}_nd", row.kind), {elements(node.output()), product(window)},
-               flops);
-  }
+  const std::size_t size = spatial_of(row.op);
+  PoolAttributes attributes{.kernel_shape = list_of(node, "kernel_size", size, {1}),
+                            .ceil_mode = node.integer("ceil_mode", 0) != 0};
+  const Shape extents = last(node.value(x).output.shape, size);
+  const Shape places = last(node.output().shape, size);
+  attributes.window =
+      window_of(node, extents, attributes.kernel_shape, places, attributes.kernel_shape);
+  give_pool(node, row.kind, x, std::move(attributes));
 }
 
-// Windows over one or three dimensions.
-void window_pool(TorchNode& node, const Conversion& row) {
-  const Shape kernel = node.integers("kernel_size", {1});
-  const ValueId x = node.expect({"self", "input"});
-  const std::size_t rank = node.value(x).output.shape.size();
-  const std::size_t spatial = row.op.find("3d") != std::string_view::npos ? 3 : 1;
-  if (rank < spatial) {
-    throw Error(ErrorCode::kFormat, fmt::format("expected maps of {} dimensions", spatial + 2));
-  }
-  std::int64_t window = product(kernel);
-  if (kernel.size() == 1) {
-    window = product(Shape(spatial, kernel[0]));
-  }
-  emit_windows(node, fmt::format("{}_nd", row.kind), window, row.kind == "max_pool" ? 1 : 0);
-}
-
-// Windows that are alike cover the map; where they are not, the first is the largest. `row.flops`
-// is as for pool().
 void adaptive_pool(TorchNode& node, const Conversion& row) {
   const ValueId x = node.expect({"self", "input"});
-  const Shape maps = node.value(x).output.shape;
-  const Shape result = node.output().shape;
-  if (maps.size() != 4 || result.size() != 4 || product(result) == 0) {
-    const std::int64_t results = std::max<std::int64_t>(product(result), 1);
-    return emit_windows(node, fmt::format("{}_nd", row.kind), product(maps) / results, row.flops);
-  }
-  if (maps == result) {
+  const Shape& maps = node.value(x).output.shape;
+  if (maps == node.output().shape) {
     return node.view(x);
   }
-  const Shape window = {(maps[2] + result[2] - 1) / result[2],
-                        (maps[3] + result[3] - 1) / result[3]};
-  const auto per_window = std::max<std::int64_t>(product(window) - row.flops, 0);
-  node.give(node.result(), emit_pool(node, row.kind, x, window, maps[2] / result[2],
-                                     product({product(result), per_window})));
+  const std::size_t size = spatial_of(row.op);
+  give_pool(node, row.kind, x,
+            operators::adaptive_pool(last(maps, size), last(node.output().shape, size)));
 }
 
 // A mean over all of each map is a pool.
@@ -397,7 +369,9 @@ void mean(TorchNode& node, const Conversion& row) {
   });
   std::ranges::sort(dims);
   if (maps.size() == 4 && dims == Shape{2, 3}) {
-    node.give(node.result(), emit_pool(node, "avg_pool", x, {maps[2], maps[3]}, 1, product(maps)));
+    give_pool(
+        node, "avg_pool", x,
+        operators::adaptive_pool(std::span(maps).subspan(2), std::array<std::int64_t, 2>{1, 1}));
   } else {
     per_input(node, row);
   }

@@ -2,7 +2,9 @@
 
 #include "aten.hpp"
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
 
+#include <emplace/base/error.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <algorithm>
@@ -74,19 +76,32 @@ ConvolutionSettings settings_of(std::string_view name) {
   return found != kSettings.end() ? *found : ConvolutionSettings{name, 0, 1, 2};
 }
 
-// Returns what the setting says of the dimension `d` of maps.
-std::optional<std::int64_t> setting(const TracedNode& node, std::size_t index, std::size_t d) {
-  if (index >= node.settings.size() || node.settings[index].empty()) {
-    return std::nullopt;
+// Returns a list among the settings, with a number for each dimension; none if there is no such
+// list.
+Shape setting(const TracedNode& node, std::size_t index, std::size_t size) {
+  Shape values = index < node.settings.size() ? node.settings[index] : Shape();
+  if (values.size() == 1) {
+    values.resize(size, values[0]);
   }
-  const Shape& values = node.settings[index];
-  return values[std::min(d, values.size() - 1)];
+  return values.size() == size ? values : Shape();
 }
 
-std::optional<std::int64_t> dilation_of(const TracedNode& node, const ConvolutionSettings& settings,
-                                        std::size_t d) {
-  return settings.dilation ? setting(node, *settings.dilation, d) : std::optional<std::int64_t>(1);
+// How a window moves over `size` dimensions, as far as the trace says.
+Window window_of(const TracedNode& node, std::size_t stride, std::size_t padding,
+                 std::optional<std::size_t> dilation, std::size_t size) {
+  Window window{.strides = setting(node, stride, size),
+                .dilations = dilation ? setting(node, *dilation, size) : Shape(size, 1),
+                .pads = setting(node, padding, size)};
+  window.pads.insert(window.pads.end(), window.pads.begin(), window.pads.end());
+  return window;
 }
+
+ConvAttributes conv_attributes(const TracedNode& node, std::size_t size) {
+  const ConvolutionSettings settings = settings_of(name_of_aten(node.name));
+  return {.window = window_of(node, settings.stride, settings.padding, settings.dilation, size)};
+}
+
+Output tensor(const Shape& shape) { return {.shape = shape}; }
 
 // The operators of which the first switch says that they are transposed. cuDNN's and MIOpen's have
 // others: `benchmark`, `deterministic`.
@@ -103,45 +118,36 @@ bool is_transposed(const Op& op, const TracedNode& node) {
   return op.kind == "conv2d_transpose" || has_transposed_switch(node);
 }
 
-// Says what a dense or depthwise convolution of 2-dimensional maps is; nothing of any other.
-void describe_convolution(Op& op, const TracedNode& node, const Shape& x, const Shape& filters,
-                          const Shape& y) {
-  if (x.size() != 4 || filters.size() != 4 || y.size() != 4) {
-    return;
+// Counts a convolution that relates tensors of these shapes; `name` is the operator.
+void count_as(Op& op, const TracedNode& node, std::string_view name, const Shape& first,
+              const Shape& second, const Shape& result) {
+  if (first.size() < 3 || second.size() != first.size() || result.size() != first.size()) {
+    return;  // without a batch, say
   }
-  const ConvolutionSettings settings = settings_of(name_of_aten(node.name));
-  const auto down = setting(node, settings.stride, 0);
-  const auto across = setting(node, settings.stride, 1);
-  const auto dilation = dilation_of(node, settings, 0);
-  if (!down || !across || !dilation || dilation != dilation_of(node, settings, 1)) {
-    return;
-  }
-  const bool is_depthwise = x[1] > 1 && filters[1] == 1;
-  if (is_depthwise && filters[0] == x[1] && dilation == 1) {
-    op.shape = {x[0], x[1], x[2], x[3], filters[2], filters[3], *down, *across, y[2], y[3]};
-  } else if (!is_depthwise && x[1] == filters[1]) {
-    op.shape = {x[0],       x[1],  x[2],    x[3],      filters[0], filters[2],
-                filters[3], *down, *across, *dilation, y[2],       y[3]};
-  }
-  if (is_depthwise) {
-    op.kind = "depthwise_conv2d";
-  }
+  ConvAttributes attributes = conv_attributes(node, first.size() - 2);
+  const Shape& filters = name == "conv_backward_filter" ? result : second;
+  const Shape& maps = name == "conv_backward_filter"                             ? second
+                      : name == "conv_backward_data" || name == "conv_transpose" ? result
+                                                                                 : first;
+  attributes.group = filters[1] > 0 ? std::max<std::int64_t>(maps[1] / filters[1], 1) : 1;
+  operators::count(op, name, std::move(attributes), {tensor(first), tensor(second)},
+                   tensor(result));
 }
 
 // Inputs are maps, filters [K, C / groups, R, S], perhaps a bias. The filters of a transposed
-// convolution are [C, K / groups, R, S], and each number of the input takes all of one.
+// convolution are [C, K / groups, R, S].
 void count_convolution(Op& op, const TracedNode& node) {
   const Shape* x = input_shape(node, 0);
   const Shape* filters = input_shape(node, 1);
   if (x == nullptr || filters == nullptr) {
     return;
   }
-  if (is_transposed(op, node)) {
+  if (!node.outputs.empty()) {
+    count_as(op, node, is_transposed(op, node) ? "conv_transpose" : "conv", *x, *filters,
+             node.outputs[0].shape);
+  } else if (is_transposed(op, node)) {  // each number of the input takes all of one filter
     op.kind = "conv2d_transpose";
     op.flops = product({2, node.inputs[0].elements, elements_of_one(*filters)});
-  } else if (!node.outputs.empty()) {
-    op.flops = product({2, node.outputs[0].elements, elements_of_one(*filters)});
-    describe_convolution(op, node, *x, *filters, node.outputs[0].shape);
   }
 }
 
@@ -182,23 +188,72 @@ void count_convolution_backward(Op& op, const TracedNode& node) {
   };
   const bool wants_maps = is_wanted(0, *maps);
   const bool wants_filters = is_wanted(1, *filters);
-  const std::int64_t from = is_transposed(op, node) ? elements(*maps) : elements(*gradient);
-  op.flops =
-      product({2, (wants_maps ? 1 : 0) + (wants_filters ? 1 : 0), from, elements_of_one(*filters)});
-  // Both at once are the class of either, without the shape by which measured kernels are found.
-  op.kind = wants_maps && !wants_filters ? "conv2d_backward_data" : "conv2d_backward_filter";
+  if (is_transposed(op, node)) {  // the roles of maps and gradient are those of the other
+    count_as(op, node, "conv_backward_filter", *maps, *gradient, *filters);
+  } else {
+    count_as(op, node, "conv_backward_filter", *gradient, *maps, *filters);
+  }
+  if (wants_maps && !wants_filters) {
+    count_as(op, node, is_transposed(op, node) ? "conv" : "conv_backward_data", *gradient, *filters,
+             *maps);
+  } else if (wants_maps == wants_filters) {
+    // Both at once are the class of either, without the key by which measured kernels are found.
+    op.flops = wants_maps ? product({2, op.flops}) : 0;
+    op.shape.clear();
+  }
 }
 
 // Of maps: the size of maps, gradient, filters. Of filters: the size of filters, gradient, maps.
 void count_one_gradient(Op& op, const TracedNode& node) {
-  const bool is_of_maps = op.kind == "conv2d_backward_data";
   const Shape* gradient = input_shape(node, 0);
-  if (gradient == nullptr || node.outputs.empty()) {
+  const Shape* other = input_shape(node, 1);
+  if (gradient != nullptr && other != nullptr && !node.outputs.empty()) {
+    count_as(op, node,
+             op.kind == "conv2d_backward_data" ? "conv_backward_data" : "conv_backward_filter",
+             *gradient, *other, node.outputs[0].shape);
+  }
+}
+
+// --- Pooling ---
+
+// The settings are window, stride (that of the window if it is left out), padding and, of the
+// largest, dilation; of an adaptive pool the size of the result.
+void count_pooling(Op& op, const TracedNode& node) {
+  const std::string_view name = name_of_aten(node.name);
+  const bool is_backward = op.kind.ends_with("_backward");
+  const Shape* maps = input_shape(node, is_backward ? 1 : 0);
+  const Shape* results = is_backward            ? input_shape(node, 0)
+                         : node.outputs.empty() ? nullptr
+                                                : &node.outputs[0].shape;
+  const std::size_t at = name.find_first_of("123");
+  if (maps == nullptr || results == nullptr || at == std::string_view::npos) {
     return;
   }
-  const Shape* filters = is_of_maps ? input_shape(node, 1) : &node.outputs[0].shape;
-  if (filters != nullptr && !filters->empty()) {
-    op.flops = product({2, elements(*gradient), elements_of_one(*filters)});
+  const auto size = static_cast<std::size_t>(name[at] - '0');
+  if (maps->size() != size + 2 || results->size() != size + 2 || product(*results) == 0) {
+    return;
+  }
+  PoolAttributes attributes;
+  if (name.find("adaptive") != std::string_view::npos) {
+    attributes =
+        operators::adaptive_pool(std::span(*maps).subspan(2), std::span(*results).subspan(2));
+  } else {
+    const bool is_max = op.kind.starts_with("max_pool");
+    attributes.kernel_shape = setting(node, 0, size);
+    attributes.window =
+        window_of(node, 1, 2, is_max ? std::optional<std::size_t>(3) : std::nullopt, size);
+    if (attributes.window.strides.empty()) {
+      attributes.window.strides = attributes.kernel_shape;
+    }
+  }
+  if (attributes.kernel_shape.size() != size) {
+    return;
+  }
+  const std::string operator_name = op.kind;
+  if (is_backward) {
+    operators::count(op, operator_name, std::move(attributes), {tensor(*results)}, tensor(*maps));
+  } else {
+    operators::count(op, operator_name, std::move(attributes), {tensor(*maps)}, tensor(*results));
   }
 }
 
@@ -308,26 +363,22 @@ void infer_product(TracedNode& node) {
 void infer_convolution(TracedNode& node) {
   const Shape* x = input_shape(node, 0);
   const Shape* filters = input_shape(node, 1);
-  const ConvolutionSettings settings = settings_of(name_of_aten(node.name));
-  if (x == nullptr || filters == nullptr || x->size() != filters->size() || x->size() < 3) {
+  if (x == nullptr || filters == nullptr || x->size() != filters->size() || x->size() < 3 ||
+      (*filters)[1] < 1 || (*x)[1] % (*filters)[1] != 0) {
     return;
   }
-  Shape result = {(*x)[0], (*filters)[0]};
-  for (std::size_t d = 0; d + 2 < x->size(); ++d) {
-    const auto stride = setting(node, settings.stride, d);
-    const auto padding = setting(node, settings.padding, d);
-    const auto dilation = dilation_of(node, settings, d);
-    if (!stride || *stride <= 0 || !padding || !dilation) {
-      return;
-    }
-    const std::int64_t window = sum({product({*dilation, (*filters)[d + 2] - 1}), 1});
-    const std::int64_t range = sum({(*x)[d + 2], product({2, *padding}), -window});
-    if (range < 0) {
-      return;
-    }
-    result.push_back(range / *stride + 1);
+  ConvAttributes attributes = conv_attributes(node, x->size() - 2);
+  if (attributes.window.strides.empty() || attributes.window.pads.empty() ||
+      attributes.window.dilations.empty()) {
+    return;
   }
-  give(node, std::move(result));
+  attributes.group = (*x)[1] / (*filters)[1];
+  try {
+    give(node,
+         operators::infer("conv", attributes, std::array{tensor(*x), tensor(*filters)})[0].shape);
+  } catch (const Error&) {
+    // What the trace says does not fit, so it does not say what the result is.
+  }
 }
 
 // The largest of each dimension, counted from the last.
@@ -358,6 +409,8 @@ void count_work(Op& op, const TracedNode& node) {
     count_convolution(op, node);
   } else if (op.kind == "convolution_backward") {
     count_convolution_backward(op, node);
+  } else if (op_class_of(op.kind) == OpClass::kPooling) {
+    count_pooling(op, node);
   } else if (op.kind == "conv2d_backward_data" || op.kind == "conv2d_backward_filter") {
     count_one_gradient(op, node);
   } else if (op.kind.starts_with("scaled_dot_product_attention")) {

@@ -43,7 +43,10 @@ class JsonCursor {
   std::vector<std::pair<std::string, JsonCursor>> members() const;
 
   /// Fails if this is not an object or has a member not among `keys`, naming the nearest of them.
-  void expect_only(std::initializer_list<std::string_view> keys) const;
+  void expect_only(std::span<const std::string_view> keys) const;
+  void expect_only(std::initializer_list<std::string_view> keys) const {
+    expect_only(std::span(keys.begin(), keys.size()));
+  }
 
   /// Fails unless this object has `"schema": schema` and a `"version"` from 1 to `version`.
   void expect_schema(std::string_view schema, std::int64_t version) const;

@@ -1,0 +1,170 @@
+// The library of operators, against closed forms and figures that frameworks document.
+
+#include "graphs/src/operators/operators.hpp"
+
+#include <emplace/base/error.hpp>
+#include <emplace/graphs/graph_json.hpp>
+#include <emplace/graphs/model_builder.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/errors.hpp>
+
+#include <array>
+#include <variant>
+
+namespace emplace::operators_test {
+namespace {
+
+using operators::Shape;
+using test::error_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Output tensor(Shape shape) { return {.shape = std::move(shape)}; }
+
+Shape infer(std::string_view name, const Attributes& attributes, const Shape& x, const Shape& w) {
+  return operators::infer(name, attributes, std::array{tensor(x), tensor(w)})[0].shape;
+}
+
+Op conv(const ConvAttributes& attributes, const Shape& x, const Shape& w) {
+  Op op;
+  operators::define(op, "conv", attributes, {tensor(x), tensor(w)});
+  return op;
+}
+
+TEST(Operators, ConvolutionsHaveTheShapesAndFlopsOfTheirClosedForm) {
+  const ConvAttributes strided{
+      .window = {.strides = {2, 2}, .dilations = {1, 1}, .pads = {3, 3, 3, 3}}};
+  const Op stem = conv(strided, {32, 3, 224, 224}, {64, 3, 7, 7});  // of ResNet-50
+  EXPECT_THAT(stem.outputs[0].shape, ElementsAre(32, 64, 112, 112));
+  EXPECT_EQ(stem.flops, std::int64_t{2} * 32 * 64 * 112 * 112 * 3 * 7 * 7);
+  EXPECT_EQ(stem.kind, "conv2d");
+  EXPECT_THAT(stem.shape, ElementsAre(32, 3, 224, 224, 64, 7, 7, 2, 2, 1, 112, 112));
+
+  const ConvAttributes dilated{.window = {.dilations = {2, 2}}};
+  EXPECT_THAT(infer("conv", dilated, {1, 4, 9, 9}, {5, 4, 3, 3}), ElementsAre(1, 5, 5, 5));
+}
+
+TEST(Operators, GroupsOfChannelsDecideTheKind) {
+  const Shape x{2, 8, 10, 10};
+  const Window window{.strides = {1, 1}, .dilations = {1, 1}, .pads = {1, 1, 1, 1}};
+  const Op grouped = conv({.window = window, .group = 2}, x, {16, 4, 3, 3});
+  EXPECT_EQ(grouped.kind, "grouped_conv");
+  EXPECT_EQ(grouped.flops, 2 * 2 * 16 * 10 * 10 * 4 * 9);
+  const Op depthwise = conv({.window = window, .group = 8}, x, {8, 1, 3, 3});
+  EXPECT_EQ(depthwise.kind, "depthwise_conv2d");
+  EXPECT_EQ(depthwise.flops, 2 * 2 * 8 * 10 * 10 * 9);
+  EXPECT_EQ(conv({.window = window, .group = 8}, x, {16, 1, 3, 3}).kind, "grouped_conv");
+  EXPECT_EQ(conv({}, {2, 8, 6, 6, 6}, {16, 8, 3, 3, 3}).kind, "conv");
+}
+
+TEST(Operators, ALineIsAMapOfHeightOne) {
+  const Op line =
+      conv({.window = {.strides = {2}, .dilations = {1}, .pads = {1, 1}}}, {4, 8, 20}, {16, 8, 3});
+  EXPECT_THAT(line.outputs[0].shape, ElementsAre(4, 16, 10));
+  EXPECT_EQ(line.kind, "conv2d");
+  EXPECT_THAT(line.shape, ElementsAre(4, 8, 1, 20, 16, 1, 3, 1, 2, 1, 1, 10));
+}
+
+// torch.nn.ConvTranspose2d: (H - 1) stride - 2 padding + dilation (kernel - 1) + output_padding
+// + 1.
+TEST(Operators, ATransposedConvolutionUndoesTheShapesOfAConvolution) {
+  const ConvAttributes attributes{.window = {.strides = {2, 2},
+                                             .dilations = {1, 1},
+                                             .pads = {1, 1, 0, 0}}};  // output_padding 1
+  EXPECT_THAT(infer("conv_transpose", attributes, {1, 16, 12, 12}, {16, 33, 3, 3}),
+              ElementsAre(1, 33, 24, 24));
+  Op op;
+  operators::define(op, "conv_transpose", attributes,
+                    {tensor({1, 16, 12, 12}), tensor({16, 33, 3, 3})});
+  EXPECT_EQ(op.kind, "conv2d_transpose");
+  EXPECT_EQ(op.flops, 2 * 16 * 12 * 12 * 33 * 9);
+  EXPECT_THAT(infer("conv", attributes, {1, 33, 24, 24}, {16, 33, 3, 3}),
+              ElementsAre(1, 16, 12, 12));
+}
+
+TEST(Operators, APoolBeginsItsLastWindowWithinTheMap) {
+  PoolAttributes pool{.kernel_shape = {2, 2}, .window = {.strides = {2, 2}}};
+  EXPECT_THAT(operators::infer("max_pool", pool, std::array{tensor({1, 1, 5, 5})})[0].shape,
+              ElementsAre(1, 1, 2, 2));
+  pool.ceil_mode = true;
+  EXPECT_THAT(operators::infer("max_pool", pool, std::array{tensor({1, 1, 5, 5})})[0].shape,
+              ElementsAre(1, 1, 3, 3));
+  pool.window = {.strides = {3, 3}, .dilations = {1, 1}, .pads = {0, 0, 1, 1}};
+  // A third window would begin at 6, in the padding behind the map.
+  EXPECT_THAT(operators::infer("max_pool", pool, std::array{tensor({1, 1, 6, 6})})[0].shape,
+              ElementsAre(1, 1, 2, 2));
+}
+
+TEST(Operators, AnAdaptivePoolOverWholeMapsIsThatOfOnnx) {
+  const PoolAttributes pool = operators::adaptive_pool(std::array<std::int64_t, 2>{7, 5},
+                                                       std::array<std::int64_t, 2>{1, 1});
+  EXPECT_THAT(pool.kernel_shape, ElementsAre(7, 5));
+  EXPECT_THAT(pool.window.strides, ElementsAre(1, 1));
+}
+
+TEST(Operators, RefuseWhatDoesNotFit) {
+  EXPECT_THAT(error_of(ErrorCode::kFormat,
+                       [] {
+                         infer("conv", ConvAttributes{}, {1, 3, 8, 8}, {4, 4, 3, 3});
+                       }),
+              HasSubstr("maps [1, 3, 8, 8] and filters [4, 4, 3, 3] of 1 groups do not fit"));
+  EXPECT_THAT(error_of(ErrorCode::kFormat,
+                       [] {
+                         infer("conv", ConvAttributes{}, {1, 3, 2, 2}, {4, 3, 3, 3});
+                       }),
+              HasSubstr("a window of 3 does not fit into [2, 2]"));
+  EXPECT_THAT(error_of(ErrorCode::kFormat,
+                       [] {
+                         infer("conv", ConvAttributes{.window = {.strides = {0, 1}}}, {1, 3, 8, 8},
+                               {4, 3, 3, 3});
+                       }),
+              HasSubstr("expected window, stride and dilation of at least 1, found 3, 0, 1"));
+}
+
+OpGraph small_network() {
+  ModelBuilder net("small");
+  const Tensor x = net.input("image", {2, 3, 16, 16});
+  const Tensor y = net.conv2d(x, {.filters = 8, .kernel = {3, 3}, .stride = 2});
+  net.max_pool(net.depthwise_conv2d(y, {.kernel = {3, 3}}), {.kernel = 2});
+  return std::move(net).finish();
+}
+
+TEST(Operators, AttributesAreKeptInFiles) {
+  const OpGraph graph = small_network();
+  const OpGraph read = read_graph_json(write_graph_json(graph), "small.json");
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    EXPECT_EQ(read[op].attributes, graph[op].attributes) << graph[op].name;
+  }
+  EXPECT_THAT(std::get<ConvAttributes>(read[2].attributes).window.pads, ElementsAre(0, 0, 1, 1));
+}
+
+// What a file of version 1 has is the key; the padding that fits it is the same.
+TEST(Operators, FilesWithoutAttributesGetThoseOfTheKey) {
+  const OpGraph graph = small_network();
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    EXPECT_EQ(operators::attributes_from_key(graph[op].kind, graph[op].shape), graph[op].attributes)
+        << graph[op].name;
+  }
+}
+
+TEST(Operators, AttributesOfOtherKindsAreMistakes) {
+  const auto file = [](std::string_view kind, std::string_view attributes) {
+    return fmt::format(
+        R"({{"schema": "emplace-graph", "version": 2, "edges": [], "ops": [{{"name": "a", )"
+        R"("kind": "{}", "attributes": {}}}]}})",
+        kind, attributes);
+  };
+  const auto mistake = [&](std::string_view kind, std::string_view attributes) {
+    return error_of(ErrorCode::kFormat, [&] { read_graph_json(file(kind, attributes), "x.json"); });
+  };
+  EXPECT_THAT(mistake("relu", R"({"group": 2})"),
+              HasSubstr("/ops/0/attributes: ops of kind 'relu' have no attributes"));
+  EXPECT_THAT(mistake("conv2d", R"({"groups": 2})"), HasSubstr("did you mean 'group'"));
+  EXPECT_THAT(mistake("conv2d", R"({"group": 0})"),
+              HasSubstr("/ops/0/attributes/group: expected a whole number of at least 1"));
+}
+
+}  // namespace
+}  // namespace emplace::operators_test
