@@ -29,7 +29,7 @@ refuses_graph() {
   tiny_graph good.json
   answers 0 show ./good.json
   refuses_graph "/schema" emplace-graph emplace-graf
-  refuses_graph "/version" '"version": 1' '"version": 2'
+  refuses_graph "/version" '"version": 1' '"version": 3'
   refuses_graph "cycle" '[0, 0, 1]' '[3, 0, 1]'
   refuses_graph "flops" '"flops": 2000000000' '"flops": -1'
   refuses_graph "flops" '"flops": 2000000000' '"flops": 1e300'

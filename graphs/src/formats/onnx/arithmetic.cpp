@@ -91,8 +91,8 @@ std::optional<Number> apply_to_reals(std::string_view kind, double a, double b) 
 }
 
 // Operators that treat integers and real numbers alike.
-template <class KnownValue>
-std::optional<Number> compare(std::string_view kind, KnownValue a, KnownValue b) {
+template <class Value>
+std::optional<Number> compare(std::string_view kind, Value a, Value b) {
   if (kind == "Max") {
     return std::max(a, b);
   }
