@@ -2,6 +2,7 @@
 
 #include "operators/operators.hpp"
 
+#include <emplace/base/error.hpp>
 #include <emplace/base/json.hpp>
 
 #include <fmt/format.h>

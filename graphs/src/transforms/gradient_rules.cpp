@@ -69,14 +69,15 @@ bool GradientStep::has_gradient(std::int32_t output) const {
 }
 
 Tensor GradientStep::gradient(std::int32_t output) {
-  if (!has_gradient(output)) {
-    const auto other =
-        std::ranges::find_if(gradients_, [](const auto& g) { return g.has_value(); });
-    fail_output(static_cast<std::size_t>(other - gradients_.begin()));
-  }
   const std::size_t index = index_of(output);
-  used_[index] = true;
-  return *gradients_[index];
+  if (index < gradients_.size()) {
+    if (const std::optional<Tensor>& found = gradients_[index]) {
+      used_[index] = true;
+      return *found;
+    }
+  }
+  const auto other = std::ranges::find_if(gradients_, [](const auto& g) { return g.has_value(); });
+  fail_output(static_cast<std::size_t>(other - gradients_.begin()));
 }
 
 void GradientStep::expect_constant_gradient() {

@@ -76,8 +76,8 @@ Tensor activate(OnnxNode& node, Tensor x) {
 }
 
 Op convolution(OnnxNode& node, std::size_t filters) {
-  const Output x = node.input(0);
-  const Output w = node.input(filters);
+  const Output& x = node.input(0);
+  const Output& w = node.input(filters);
   Op op = node.make_op("conv");
   operators::count(op, "conv", conv_attributes(node.proto(), x.shape, w.shape), {x, w},
                    node.result());

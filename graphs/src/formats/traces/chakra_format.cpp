@@ -115,7 +115,7 @@ class ChakraReader {
       graph_[boost::graph_bundle].warnings.push_back(
           fmt::format("{}: {} {} left out", source_, left_out, num_left_out_ == 1 ? "is" : "are"));
     }
-    return std::move(graph_);
+    return graph_;
   }
 
  private:
@@ -151,7 +151,7 @@ class ChakraReader {
       output_of_.insert_or_assign({num_ops(graph_), node.outputs[i].id},
                                   static_cast<std::int32_t>(i));
     }
-    boost::add_vertex(std::move(op), graph_);
+    boost::add_vertex(op, graph_);
   }
 
   Op whole_op(const ChakraNode& node) const {
