@@ -2,6 +2,9 @@
 
 #include "graphs/src/operators/operators.hpp"
 
+#include "graphs/src/formats/traces/aten_work.hpp"
+#include "graphs/src/formats/traces/pytorch_trace.hpp"
+
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/model_builder.hpp>
@@ -29,7 +32,7 @@ Shape infer(std::string_view name, const Attributes& attributes, const Shape& x,
 
 Op conv(const ConvAttributes& attributes, const Shape& x, const Shape& w) {
   Op op;
-  operators::define(op, "conv", attributes, {tensor(x), tensor(w)});
+  operators::define(op, "conv", attributes, std::array{tensor(x), tensor(w)});
   return op;
 }
 
@@ -77,7 +80,7 @@ TEST(Operators, ATransposedConvolutionUndoesTheShapesOfAConvolution) {
               ElementsAre(1, 33, 24, 24));
   Op op;
   operators::define(op, "conv_transpose", attributes,
-                    {tensor({1, 16, 12, 12}), tensor({16, 33, 3, 3})});
+                    std::array{tensor({1, 16, 12, 12}), tensor({16, 33, 3, 3})});
   EXPECT_EQ(op.kind, "conv2d_transpose");
   EXPECT_EQ(op.flops, 2 * 16 * 12 * 12 * 33 * 9);
   EXPECT_THAT(infer("conv", attributes, {1, 33, 24, 24}, {16, 33, 3, 3}),
@@ -121,6 +124,56 @@ TEST(Operators, RefuseWhatDoesNotFit) {
                                {4, 3, 3, 3});
                        }),
               HasSubstr("expected window, stride and dilation of at least 1, found 3, 0, 1"));
+}
+
+// What a trace of PyTorch says of an operator.
+Op traced(std::string name, std::string kind, const std::vector<Shape>& inputs, const Shape& result,
+          std::vector<Shape> settings) {
+  pytorch::TracedNode node{.name = std::move(name), .settings = std::move(settings)};
+  const auto use = [](const Shape& shape) {
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : shape) {
+      elements *= extent;
+    }
+    return pytorch::TensorUse{.elements = elements, .element_bytes = 4, .shape = shape};
+  };
+  for (const Shape& shape : inputs) {
+    node.inputs.push_back(use(shape));
+  }
+  node.outputs = {use(result)};
+  Op op{.kind = std::move(kind)};
+  pytorch::count_work(op, node);
+  return op;
+}
+
+void expect_same(const Op& op, const Op& expected) {
+  EXPECT_EQ(op.kind, expected.kind);
+  EXPECT_EQ(op.shape, expected.shape);
+  EXPECT_EQ(op.flops, expected.flops);
+  EXPECT_GT(op.flops, 0);
+}
+
+TEST(Operators, ATraceAndTheModelBuilderAgree) {
+  ModelBuilder net("net");
+  const Tensor x = net.input("x", {2, 3, 16, 16});
+  const Tensor y = net.conv2d(x, {.filters = 8, .kernel = {3, 3}, .padding = Padding::kValid});
+  const Tensor largest = net.max_pool(y, {.kernel = 2});
+  const Tensor mean = net.global_avg_pool(largest);
+  const OpGraph graph = std::move(net).finish();
+
+  expect_same(traced("aten::conv2d", "conv2d", {{2, 3, 16, 16}, {8, 3, 3, 3}}, {2, 8, 14, 14},
+                     {{1, 1}, {0, 0}, {1, 1}}),
+              graph[y.op]);
+  const std::vector<Shape> window = {{2, 2}, {2, 2}, {0, 0}, {1, 1}};
+  expect_same(traced("aten::max_pool2d", "max_pool", {{2, 8, 14, 14}}, {2, 8, 7, 7}, window),
+              graph[largest.op]);
+  expect_same(
+      traced("aten::adaptive_avg_pool2d", "avg_pool", {{2, 8, 7, 7}}, {2, 8, 1, 1}, {{1, 1}}),
+      graph[mean.op]);
+  const Op gradient = traced("aten::max_pool2d_with_indices_backward", "max_pool_backward",
+                             {{2, 8, 7, 7}, {2, 8, 14, 14}}, {2, 8, 14, 14}, window);
+  EXPECT_EQ(gradient.shape, graph[largest.op].shape);
+  EXPECT_EQ(gradient.flops, 2 * 8 * 7 * 7 * (4 + 1));
 }
 
 OpGraph small_network() {

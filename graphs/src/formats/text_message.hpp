@@ -1,7 +1,7 @@
 #pragma once
 
-// Messages of protocol buffers in the text format (.pbtxt, .prototxt), whatever their type: which
-// fields they have tells what a file is before anything reads it.
+// Messages of protocol buffers in the text format (.pbtxt, .prototxt), whatever their type. The
+// names of their fields show what kind of file it is, before anything parses it.
 
 #include <string_view>
 #include <vector>

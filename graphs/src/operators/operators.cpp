@@ -38,11 +38,6 @@ void define(Op& op, std::string_view name, Attributes attributes, Tensors inputs
   count(op, name, std::move(attributes), inputs, op.outputs);
 }
 
-void define(Op& op, std::string_view name, Attributes attributes,
-            std::initializer_list<Output> inputs) {
-  define(op, name, std::move(attributes), Tensors(inputs.begin(), inputs.size()));
-}
-
 void count(Op& op, std::string_view name, Attributes attributes,
            std::initializer_list<Output> inputs, const Output& result) {
   count(op, name, std::move(attributes), Tensors(inputs.begin(), inputs.size()),

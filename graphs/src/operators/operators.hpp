@@ -1,11 +1,11 @@
 #pragma once
 
-// The library of operators: what the results of an operator are, and what it costs, is said here
-// once. The model builder and all importers add ops through it; an importer only translates names
-// and attributes. There is a file for each family, and in it for each operator
+// The library of operators. It defines once what the results of an operator are and what it costs.
+// The model builder, the gradient rules and all importers add convolutions and pools through it; an
+// importer only translates names and attributes. Other operators are not here yet. A file has one
+// family, and for each operator in it
 //   - infer: the results, from attributes and inputs;
-//   - count: kind, key of costs (OpKind::shape), FLOPs, and bytes beyond touching each tensor once;
-//   - its gradient (gradient_rules.hpp).
+//   - count: kind, key of costs (OpKind::shape), FLOPs, and bytes beyond touching each tensor once.
 // Tensors are laid out as ONNX has them: maps [N, C, ...], filters [K, C / groups, ...].
 
 #include <emplace/graphs/attributes.hpp>
@@ -47,12 +47,11 @@ void count(Op& op, std::string_view name, Attributes attributes, Tensors inputs,
 
 /// Does the same, and adds the results: those that infer() returns, unless `op` has them already.
 void define(Op& op, std::string_view name, Attributes attributes, Tensors inputs);
-void define(Op& op, std::string_view name, Attributes attributes,
-            std::initializer_list<Output> inputs);
+
+/// count() and describe() for inputs in a list and one result. describe() returns an op that has no
+/// name and no results.
 void count(Op& op, std::string_view name, Attributes attributes,
            std::initializer_list<Output> inputs, const Output& result);
-
-/// Returns an op that has all of it, but no results.
 Op describe(std::string_view name, Attributes attributes, std::initializer_list<Output> inputs,
             const Output& result);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of an explanation, each of which reads a step and what was found before it.
+// The parts of an explanation. Each reads a step and the parts before it.
 
 #include "step_facts.hpp"
 

@@ -18,9 +18,9 @@
 
 namespace emplace::chakra {
 
-/// Says for each of `orders`, pairs of ops of which the second waits for the first, whether it
-/// closes a cycle with the edges of `data` and the others, and is to be left out. `start_us` says
-/// when each op began. If `data` has a cycle, so has what is left. O((ops + edges) log ops).
+/// Returns which of `orders` to leave out because they close a cycle with the edges of `data` and
+/// the other orders. In each pair the second op waits for the first. `start_us` is when each op
+/// began, in microseconds. If `data` has a cycle, so has what is left. O((ops + edges) log ops).
 std::vector<bool> find_feedback(const OpGraph& data, std::span<const std::pair<OpId, OpId>> orders,
                                 std::span<const std::uint64_t> start_us);
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a Kineto trace tells of the inputs of an operator, if it was recorded with
-// `record_shapes=True`.
+// The inputs of an operator, which a Kineto trace has if it was recorded with `record_shapes=True`.
 
 #include "pytorch_trace.hpp"
 

@@ -6,9 +6,9 @@
 // list of events that builds without Kineto export.
 //
 // A kernel belongs to the operator around its launch, the event of the runtime with the same
-// "correlation", on the launch's thread. An "External id" only says which of two operators it is
-// where times are rounded, or where the trace lacks the launch: in many traces of 2023 it is the
-// number of the launch, and not that of an operator.
+// "correlation", on the launch's thread. An "External id" decides only where rounded times leave
+// two operators, or where the launch is missing: in many traces of 2023 it is the number of the
+// launch and not that of an operator.
 
 #include "pytorch_trace.hpp"
 

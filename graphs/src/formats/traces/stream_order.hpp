@@ -29,7 +29,7 @@ class StreamOrder {
   /// are none, it follows the op before it on its thread.
   void add(std::size_t thread, const std::vector<LaunchedKernel>& kernels);
 
-  /// Returns pairs of ops of which the second waits for the first; they close no cycle. Throws
+  /// Returns pairs of ops. In each, the second waits for the first; no pairs form a cycle. Throws
   /// kFormat, with the name of the trace, if there are too many waits. O((kernels + waits) log
   /// kernels) for a few streams.
   std::set<std::pair<OpId, OpId>> pairs(std::span<const StreamWait> waits,

@@ -31,7 +31,7 @@ class ActivityBuffers {
 
   /// Gives an empty buffer: a callback of CUPTI.
   static void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) noexcept;
-  /// Takes a buffer back, of which `valid` bytes are records: a callback of CUPTI.
+  /// Takes a buffer back; its first `valid` bytes are records. A callback of CUPTI.
   static void complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
                        std::size_t valid) noexcept;
 
