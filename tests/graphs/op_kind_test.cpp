@@ -1,4 +1,3 @@
-#include <emplace/graphs/imported_op_kinds.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <gtest/gtest.h>

@@ -10,7 +10,6 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
-#include <emplace/graphs/imported_op_kinds.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/placement_format.hpp>

@@ -76,9 +76,9 @@ Tensor ModelBuilder::emit(Op op, std::initializer_list<Tensor> inputs) {
   return emit(std::move(op), std::span(inputs.begin(), inputs.size()));
 }
 
-// Adds an op of an operator of the library.
-Tensor ModelBuilder::add(Op op, std::string_view op_name, Attributes attributes,
-                         std::initializer_list<Tensor> inputs) {
+// Adds an op of an operator of the library, which says what its results are unless it has them.
+Tensor ModelBuilder::define(Op op, std::string_view op_name, Attributes attributes,
+                            std::span<const Tensor> inputs) {
   std::vector<Output> values;
   for (const Tensor input : inputs) {
     values.push_back(value_of(graph_, input));
@@ -89,6 +89,17 @@ Tensor ModelBuilder::add(Op op, std::string_view op_name, Attributes attributes,
     fail(error.what());
   }
   return emit(std::move(op), inputs);
+}
+
+Tensor ModelBuilder::define(Op op, std::string_view op_name, Attributes attributes,
+                            std::initializer_list<Tensor> inputs) {
+  return define(std::move(op), op_name, std::move(attributes),
+                std::span(inputs.begin(), inputs.size()));
+}
+
+Tensor ModelBuilder::define(std::string_view kind, std::initializer_list<Tensor> inputs,
+                            Attributes attributes) {
+  return define(make_op(kind), kind, std::move(attributes), inputs);
 }
 
 Tensor ModelBuilder::add_variable(const std::string& name, std::vector<std::int64_t> shape) {
@@ -126,96 +137,47 @@ Tensor ModelBuilder::input(std::string_view name, std::vector<std::int64_t> shap
 }
 
 Tensor ModelBuilder::batch_norm(Tensor x) {
-  const Output value = value_of(graph_, x);
-  if (value.shape.size() < 2) {
-    fail(fmt::format("expected a tensor [N, C, ...], found [{}]", fmt::join(value.shape, ", ")));
+  if (shape(x).size() < 2) {
+    fail(fmt::format("expected a tensor [N, C, ...], found [{}]", fmt::join(shape(x), ", ")));
   }
-  const auto channels = value.shape[1];
-  const auto elements = product(value.shape);
+  const auto channels = shape(x)[1];
   Op op = make_op("batch_norm");
   const Tensor scale_offset = variable(op, "scale_offset", {2, channels});
-  op.shape = {value.shape[0], channels, elements / (value.shape[0] * channels)};
-  // For each element: sum and sum of squares, then one multiply-add with the channel's constants.
-  op.flops = product({5, elements});
   op.persistent_bytes = product({2, channels, kFloatBytes});  // moving mean and variance
-  op.bytes_read = sum({value.bytes, op.persistent_bytes});
-  op.bytes_written = op.persistent_bytes;
-  op.outputs = {make_output(value.shape, value.type),
-                make_output({2, channels}, DataType::kFloat32)};
-  return emit(std::move(op), {x, scale_offset});
+  return define(std::move(op), "batch_norm", {}, {x, scale_offset});
 }
 
-Tensor ModelBuilder::elementwise(std::string_view kind, std::int64_t flops_per_element, Tensor x) {
-  const Output value = value_of(graph_, x);
-  const auto elements = product(value.shape);
-  Op op = make_op(kind);
-  op.shape = {elements};
-  op.flops = product({flops_per_element, elements});
-  op.outputs = {make_output(value.shape, value.type)};
-  return emit(std::move(op), {x});
-}
-
-Tensor ModelBuilder::elementwise(std::string_view kind, Tensor a, Tensor b) {
-  const Output value = value_of(graph_, a);
-  if (shape(b) != value.shape) {
-    fail(fmt::format("cannot {} [{}] and [{}]", kind, fmt::join(value.shape, ", "),
+Tensor ModelBuilder::same_shape(std::string_view kind, Tensor a, Tensor b) {
+  if (shape(b) != shape(a)) {
+    fail(fmt::format("cannot {} [{}] and [{}]", kind, fmt::join(shape(a), ", "),
                      fmt::join(shape(b), ", ")));
   }
-  Op op = make_op(kind);
-  op.shape = {product(value.shape)};
-  op.flops = op.shape[0];
-  op.outputs = {make_output(value.shape, value.type)};
-  return emit(std::move(op), {a, b});
+  return define(kind, {a, b});
 }
 
-Tensor ModelBuilder::relu(Tensor x) { return elementwise("relu", 1, x); }
-
-Tensor ModelBuilder::tanh(Tensor x) { return elementwise("tanh", 1, x); }
-
-Tensor ModelBuilder::sigmoid(Tensor x) { return elementwise("sigmoid", 1, x); }
-
-Tensor ModelBuilder::scale(Tensor x) { return elementwise("scale", 1, x); }
-
-Tensor ModelBuilder::add(Tensor a, Tensor b) { return elementwise("add", a, b); }
-
-Tensor ModelBuilder::subtract(Tensor a, Tensor b) { return elementwise("subtract", a, b); }
-
-Tensor ModelBuilder::multiply(Tensor a, Tensor b) { return elementwise("multiply", a, b); }
-
-Tensor ModelBuilder::dropout(Tensor x) {
-  const Output value = value_of(graph_, x);
-  Op op = make_op("dropout");
-  op.shape = {product(value.shape)};
-  op.flops = product({2, op.shape[0]});  // compares a random number, scales what is left
-  op.outputs = {make_output(value.shape, value.type), make_output(value.shape, DataType::kBool)};
-  return emit(std::move(op), {x});
-}
+Tensor ModelBuilder::relu(Tensor x) { return define("relu", {x}); }
+Tensor ModelBuilder::tanh(Tensor x) { return define("tanh", {x}); }
+Tensor ModelBuilder::sigmoid(Tensor x) { return define("sigmoid", {x}); }
+Tensor ModelBuilder::scale(Tensor x) { return define("scale", {x}); }
+Tensor ModelBuilder::dropout(Tensor x) { return define("dropout", {x}); }
+Tensor ModelBuilder::add(Tensor a, Tensor b) { return same_shape("add", a, b); }
+Tensor ModelBuilder::subtract(Tensor a, Tensor b) { return same_shape("subtract", a, b); }
+Tensor ModelBuilder::multiply(Tensor a, Tensor b) { return same_shape("multiply", a, b); }
 
 Tensor ModelBuilder::softmax_cross_entropy(Tensor logits, Tensor labels) {
-  const Output value = value_of(graph_, logits);
-  if (value.shape.size() != 2 || shape(labels) != std::vector{value.shape[0]}) {
-    fail(fmt::format("expected logits [N, classes] and labels [N], found [{}] and [{}]",
-                     fmt::join(value.shape, ", "), fmt::join(shape(labels), ", ")));
-  }
-  Op op = make_op("softmax_cross_entropy");
-  op.shape = value.shape;
-  // Softmax, and a logarithm and an addition for each row.
-  op.flops = sum({product({5, product(value.shape)}), product({2, value.shape[0]})});
-  op.outputs = {make_output({}, DataType::kFloat32), make_output(value.shape, value.type)};
-  return emit(std::move(op), {logits, labels});
+  return define("softmax_cross_entropy", {logits, labels});
+}
+
+Tensor ModelBuilder::sigmoid_cross_entropy(Tensor logits, Tensor labels) {
+  return define("sigmoid_cross_entropy", {logits, labels});
+}
+
+Tensor ModelBuilder::mean_squared_error(Tensor x, Tensor target) {
+  return define("mean_squared_error", {x, target});
 }
 
 Tensor ModelBuilder::add_losses(std::span<const Tensor> losses) {
-  if (losses.empty() ||
-      std::ranges::any_of(losses, [&](Tensor loss) { return !shape(loss).empty(); })) {
-    fail("expected at least one loss, all of them scalars");
-  }
-  Op op = make_op("add_losses");
-  const auto terms = static_cast<std::int64_t>(losses.size());
-  op.shape = {terms, 1};
-  op.flops = 2 * terms - 1;
-  op.outputs = {make_output({}, DataType::kFloat32)};
-  return emit(std::move(op), losses);
+  return define(make_op("add_losses"), "add_losses", {}, losses);
 }
 
 OpGraph ModelBuilder::finish() && {

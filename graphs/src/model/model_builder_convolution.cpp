@@ -50,7 +50,7 @@ Tensor ModelBuilder::conv2d(Tensor x, const Conv2d& attributes) {
   const ConvAttributes conv{.window = window(x, kernel, stride, padding, dilation)};
   Op op = make_op("conv2d");
   const Tensor weights = variable(op, "weights", {filters, shape(x)[1], kernel[0], kernel[1]});
-  return add(std::move(op), "conv", conv, {x, weights});
+  return define(std::move(op), "conv", conv, {x, weights});
 }
 
 Tensor ModelBuilder::depthwise_conv2d(Tensor x, const DepthwiseConv2d& attributes) {
@@ -59,7 +59,7 @@ Tensor ModelBuilder::depthwise_conv2d(Tensor x, const DepthwiseConv2d& attribute
   const ConvAttributes conv{.window = window(x, kernel, stride, padding), .group = channels};
   Op op = make_op("depthwise_conv2d");
   const Tensor weights = variable(op, "weights", {channels, 1, kernel[0], kernel[1]});
-  return add(std::move(op), "conv", conv, {x, weights});
+  return define(std::move(op), "conv", conv, {x, weights});
 }
 
 Tensor ModelBuilder::conv2d_transpose(Tensor x, const Conv2d& attributes) {
@@ -80,53 +80,47 @@ Tensor ModelBuilder::conv2d_transpose(Tensor x, const Conv2d& attributes) {
   }
   Op op = make_op("conv2d_transpose");
   const Tensor weights = variable(op, "weights", {shape(x)[1], filters, kernel[0], kernel[1]});
-  return add(std::move(op), "conv_transpose", conv, {x, weights});
+  return define(std::move(op), "conv_transpose", conv, {x, weights});
 }
 
 Tensor ModelBuilder::max_pool(Tensor x, const Pool2d& attributes) {
   const auto [kernel, stride, padding] = attributes;
-  return add(make_op("max_pool"), "max_pool",
-             PoolAttributes{.kernel_shape = {kernel, kernel},
-                            .window = window(x, {kernel, kernel}, stride, padding)},
-             {x});
+  return define(make_op("max_pool"), "max_pool",
+                PoolAttributes{.kernel_shape = {kernel, kernel},
+                               .window = window(x, {kernel, kernel}, stride, padding)},
+                {x});
 }
 
 Tensor ModelBuilder::avg_pool(Tensor x, const Pool2d& attributes) {
   const auto [kernel, stride, padding] = attributes;
-  return add(make_op("avg_pool"), "avg_pool",
-             PoolAttributes{.kernel_shape = {kernel, kernel},
-                            .window = window(x, {kernel, kernel}, stride, padding)},
-             {x});
+  return define(make_op("avg_pool"), "avg_pool",
+                PoolAttributes{.kernel_shape = {kernel, kernel},
+                               .window = window(x, {kernel, kernel}, stride, padding)},
+                {x});
 }
 
 Tensor ModelBuilder::global_avg_pool(Tensor x) {
   const auto map = feature_map(x);
   Op op = make_op("avg_pool");
   op.outputs = {make_output({map[0], map[1]}, value_of(graph_, x).type)};
-  return add(std::move(op), "avg_pool",
-             PoolAttributes{.kernel_shape = {map[2], map[3]},
-                            .window = window(x, {map[2], map[3]}, 1, Padding::kValid)},
-             {x});
+  return define(std::move(op), "avg_pool",
+                PoolAttributes{.kernel_shape = {map[2], map[3]},
+                               .window = window(x, {map[2], map[3]}, 1, Padding::kValid)},
+                {x});
 }
 
 Tensor ModelBuilder::channel_bias_add(Tensor x) {
-  const Output value = value_of(graph_, x);
-  if (value.shape.size() < 2) {
-    fail(fmt::format("expected a tensor [N, C, ...], found [{}]", fmt::join(value.shape, ", ")));
+  if (shape(x).size() < 2) {
+    fail(fmt::format("expected a tensor [N, C, ...], found [{}]", fmt::join(shape(x), ", ")));
   }
-  const auto n = value.shape[0];
-  const auto channels = value.shape[1];
   Op op = make_op("bias_add");
-  const Tensor bias = variable(op, "bias", {channels});
-  op.flops = product(value.shape);
-  op.shape = {n, channels, op.flops / (n * channels)};
-  op.outputs = {make_output(value.shape, value.type)};
-  return emit(std::move(op), {x, bias});
+  const Tensor bias = variable(op, "bias", {shape(x)[1]});
+  return define(std::move(op), "bias_add", AxisAttributes{.axis = 1}, {x, bias});
 }
 
 Tensor ModelBuilder::shift2d(Tensor x) {
   feature_map(x);
-  return elementwise("shift2d", 0, x);
+  return define("shift2d", {x});
 }
 
 }  // namespace emplace

@@ -74,23 +74,44 @@ void write_measured(std::string& text, const MeasuredCost& cost) {
   }
 }
 
-// Calls `use(name, member)` for each of the attributes of an op.
+// Calls `use(name, member)` for each of the attributes of an op, which are called as in ONNX.
 template <class Found, class Use>
 void for_each_attribute(Found& attributes, const Use& use) {
   using Type = std::remove_const_t<Found>;
   if constexpr (std::is_same_v<Type, PoolAttributes>) {
     use("kernel_shape", attributes.kernel_shape);
   }
-  if constexpr (!std::is_same_v<Type, std::monostate>) {
+  if constexpr (std::is_same_v<Type, ConvAttributes> || std::is_same_v<Type, PoolAttributes>) {
     use("strides", attributes.window.strides);
     use("dilations", attributes.window.dilations);
     use("pads", attributes.window.pads);
   }
   if constexpr (std::is_same_v<Type, ConvAttributes>) {
     use("group", attributes.group);
-  }
-  if constexpr (std::is_same_v<Type, PoolAttributes>) {
+  } else if constexpr (std::is_same_v<Type, PoolAttributes>) {
     use("ceil_mode", attributes.ceil_mode);
+  } else if constexpr (std::is_same_v<Type, GemmAttributes>) {
+    use("transA", attributes.trans_a);
+    use("transB", attributes.trans_b);
+  } else if constexpr (std::is_same_v<Type, EinsumAttributes>) {
+    use("equation", attributes.equation);
+  } else if constexpr (std::is_same_v<Type, AxisAttributes>) {
+    use("axis", attributes.axis);
+  } else if constexpr (std::is_same_v<Type, GroupNormAttributes>) {
+    use("num_groups", attributes.num_groups);
+  } else if constexpr (std::is_same_v<Type, LrnAttributes>) {
+    use("size", attributes.size);
+  } else if constexpr (std::is_same_v<Type, ReduceAttributes>) {
+    use("axes", attributes.axes);
+    use("keepdims", attributes.keepdims);
+  } else if constexpr (std::is_same_v<Type, TransposeAttributes>) {
+    use("perm", attributes.perm);
+  } else if constexpr (std::is_same_v<Type, ResizeAttributes>) {
+    use("mode", attributes.mode);
+  } else if constexpr (std::is_same_v<Type, AttentionAttributes>) {
+    use("is_causal", attributes.is_causal);
+  } else if constexpr (std::is_same_v<Type, UpdateAttributes>) {
+    use("optimizer", attributes.optimizer);
   }
 }
 
@@ -99,18 +120,35 @@ void write_attributes(ObjectWriter& op, const Attributes& attributes) {
   std::string text;
   {
     ObjectWriter object(text);
-    const auto write = [&object]<class Member>(std::string_view name, const Member& member) {
+    const auto write = [&object]<class Member>(std::string_view name, const Member& member,
+                                               const Member& by_default) {
+      if (member == by_default) {
+        return;
+      }
       if constexpr (std::is_same_v<Member, std::vector<std::int64_t>>) {
-        object.dimensions(name, member);
-      } else if constexpr (std::is_same_v<Member, bool>) {
-        if (member) {
-          object.member(name, "true");
-        }
-      } else if (member != 1) {
+        object.member(name, fmt::format("[{}]", fmt::join(member, ", ")));
+      } else if constexpr (std::is_same_v<Member, std::string>) {
+        object.member(name, json_text(member));
+      } else {
         object.member(name, fmt::to_string(member));
       }
     };
-    std::visit([&](const auto& found) { for_each_attribute(found, write); }, attributes);
+    std::visit(
+        [&]<class Found>(const Found& found) {
+          const Found by_default;
+          // The same member of both, one after the other.
+          for_each_attribute(found, [&]<class Member>(std::string_view name, const Member& member) {
+            for_each_attribute(by_default,
+                               [&]<class Other>(std::string_view other_name, const Other& other) {
+                                 if constexpr (std::is_same_v<Member, Other>) {
+                                   if (name == other_name) {
+                                     write(name, member, other);
+                                   }
+                                 }
+                               });
+          });
+        },
+        attributes);
   }
   if (text != "{}") {
     op.member("attributes", text);
@@ -172,26 +210,36 @@ Enum read_enum(const Object& object, std::string_view key,
   return member ? static_cast<Enum>(member->one_of(names)) : Enum{};
 }
 
-// Reads attributes of the same kind as `attributes`.
-Attributes read_attributes(const JsonCursor& object, Attributes attributes) {
-  std::vector<std::string_view> names;
-  const auto read = [&]<class Member>(std::string_view name, Member& member) {
-    names.push_back(name);
-    const auto found = object.find(name);
-    if constexpr (std::is_same_v<Member, std::vector<std::int64_t>>) {
-      member.clear();
-      for (const JsonCursor& entry : found ? found->elements() : std::vector<JsonCursor>()) {
-        member.push_back(entry.integer());
-      }
-    } else if constexpr (std::is_same_v<Member, bool>) {
-      member = found && found->boolean();
-    } else {
-      member = found ? found->integer(1) : 1;
-    }
-  };
-  std::visit([&](auto& found) { for_each_attribute(found, read); }, attributes);
-  object.expect_only(names);
-  return attributes;
+// Reads attributes of the same kind as `attributes`; what is left out has its default value.
+Attributes read_attributes(const JsonCursor& object, const Attributes& attributes) {
+  return std::visit(
+      [&]<class Found>(const Found&) -> Attributes {
+        Found result;
+        std::vector<std::string_view> names;
+        for_each_attribute(result, [&]<class Member>(std::string_view name, Member& member) {
+          names.push_back(name);
+          const auto found = object.find(name);
+          if (!found) {
+            return;
+          }
+          if constexpr (std::is_same_v<Member, std::vector<std::int64_t>>) {
+            for (const JsonCursor& entry : found->elements()) {
+              member.push_back(entry.integer());
+            }
+          } else if constexpr (std::is_same_v<Member, std::string>) {
+            member = found->text();
+          } else if constexpr (std::is_same_v<Member, bool>) {
+            member = found->boolean();
+          } else if constexpr (std::is_same_v<Found, AxisAttributes>) {
+            member = found->integer();
+          } else {
+            member = found->integer(1);
+          }
+        });
+        object.expect_only(names);
+        return result;
+      },
+      attributes);
 }
 
 Output read_output(const JsonCursor& object) {
@@ -289,12 +337,12 @@ Op read_op(const JsonCursor& object) {
   Op op = read_quantities(object);
   op.name = object.at("name").non_empty_text();
   op.kind = object.at("kind").non_empty_text();
-  op.attributes = operators::attributes_from_key(op.kind, op.shape);
+  op.attributes = operators::attributes_from_key(op);
   if (const auto member = object.find("attributes")) {
     if (std::holds_alternative<std::monostate>(op.attributes)) {
       member->fail(fmt::format("ops of kind '{}' have no attributes", excerpt(op.kind)));
     }
-    op.attributes = read_attributes(*member, std::move(op.attributes));
+    op.attributes = read_attributes(*member, op.attributes);
   }
   return op;
 }
@@ -306,11 +354,11 @@ Op read_foreign_op(const JsonCursor& object, std::string name, const MemberNames
   const auto kind = members.find("kind");
   op.name = own_name ? own_name->non_empty_text() : std::move(name);
   op.kind = kind ? kind->non_empty_text() : "op";
-  op.attributes = operators::attributes_from_key(op.kind, op.shape);
+  op.attributes = operators::attributes_from_key(op);
   // Other programs may mean something else by that name.
   const auto member = members.find("attributes");
   if (member && !std::holds_alternative<std::monostate>(op.attributes)) {
-    op.attributes = read_attributes(*member, std::move(op.attributes));
+    op.attributes = read_attributes(*member, op.attributes);
   }
   return op;
 }

@@ -4,6 +4,7 @@
 // of y and x. A transposed convolution is the data gradient of the convolution whose results are
 // its input. All take a multiply-add for each number of y and of one filter.
 
+#include "gradient_step.hpp"
 #include "model/assemble.hpp"
 #include "operators.hpp"
 
@@ -17,6 +18,18 @@
 
 namespace emplace::operators {
 namespace {
+
+using enum OpClass;
+
+constexpr std::string_view kConv =
+    "[N, C, H, W, K, R, S, U, V, dilation, P, Q]: N maps of C x H x W, K filters of R x S moved by "
+    "U down and V across, results P x Q";
+constexpr std::string_view kDepthwise =
+    "[N, C, H, W, R, S, U, V, P, Q]: N maps of C x H x W, a filter of R x S for each channel moved "
+    "by U down and V across, results P x Q";
+constexpr std::string_view kTransposed =
+    "that of the convolution that it transposes, from its results to its maps";
+constexpr std::string_view kResultShape = "the result's shape";
 
 // The first of a list whose entries are all alike; 0 if they differ or there are none.
 std::int64_t alike(const Shape& list) {
@@ -35,14 +48,14 @@ std::int64_t groups_of(const Shape& x, const Shape& w) { return w[1] > 0 ? x[1] 
 // Sets what `op` is; `pass` is "", "_transpose", "_backward_data" or "_backward_filter". The key of
 // two dimensions, for which libraries have kernels, is [N, C, H, W, K, R, S, U, V, dilation, P, Q];
 // one dimension is a map of height 1.
-void count_convolution(Op& op, const Attributes& any, Convolution of, std::string_view pass) {
+void count_convolution(Op& op, const Call& call, Convolution of, std::string_view pass) {
   if (of.x.size() < 3 || of.w.size() != of.x.size() || of.y.size() != of.x.size()) {
     throw Error(ErrorCode::kFormat,
                 fmt::format("expected maps [N, C, ...] and filters of as many dimensions, found "
                             "[{}], [{}] and [{}]",
                             fmt::join(of.x, ", "), fmt::join(of.w, ", "), fmt::join(of.y, ", ")));
   }
-  const Window& window = std::get<ConvAttributes>(any).window;
+  const Window& window = call.as<ConvAttributes>().window;
   const std::int64_t filters = std::max<std::int64_t>(of.w[0], 1);
   op.flops = product({2, product(of.y), product(of.w) / filters});
   op.shape = pass == "_transpose" ? of.x : of.y;
@@ -76,10 +89,10 @@ void expect_fit(const Shape& x, const Shape& w, bool fits, std::int64_t groups) 
   }
 }
 
-std::vector<Output> infer_conv(const Attributes& any, Tensors inputs) {
-  const auto& attributes = std::get<ConvAttributes>(any);
-  const Shape& x = inputs[0].shape;
-  const Shape& w = inputs[1].shape;
+std::vector<Output> infer_conv(const Call& call) {
+  const auto& attributes = call.as<ConvAttributes>();
+  const Shape& x = call.input(0).shape;
+  const Shape& w = call.input(1).shape;
   const std::int64_t groups = attributes.group;
   expect_fit(x, w,
              w.size() > 1 && x.size() > 1 && groups > 0 && product({w[1], groups}) == x[1] &&
@@ -88,14 +101,14 @@ std::vector<Output> infer_conv(const Attributes& any, Tensors inputs) {
   Shape y{x[0], w[0]};
   const Shape behind = places(std::span(x).subspan(2), std::span(w).subspan(2), attributes.window);
   y.insert(y.end(), behind.begin(), behind.end());
-  return {make_output(std::move(y), inputs[0].type)};
+  return {make_output(std::move(y), call.input(0).type)};
 }
 
 // The maps of which a convolution makes the input. Pads below 0 take more than the windows reach.
-std::vector<Output> infer_transpose(const Attributes& any, Tensors inputs) {
-  const auto& [window, groups] = std::get<ConvAttributes>(any);
-  const Shape& y = inputs[0].shape;
-  const Shape& w = inputs[1].shape;
+std::vector<Output> infer_transpose(const Call& call) {
+  const auto& [window, groups] = call.as<ConvAttributes>();
+  const Shape& y = call.input(0).shape;
+  const Shape& w = call.input(1).shape;
   expect_fit(y, w, y.size() > 1 && !w.empty() && w[0] == y[1], groups);
   Shape x{y[0], product({w[1], groups})};
   for (std::size_t i = 2; i < y.size(); ++i) {
@@ -108,59 +121,38 @@ std::vector<Output> infer_transpose(const Attributes& any, Tensors inputs) {
     x.push_back(sum({product({y[i] - 1, entry(window.strides, d, 1)}),
                      product({w[i] - 1, entry(window.dilations, d, 1)}), 1, -pads}));
   }
-  return {make_output(std::move(x), inputs[0].type)};
+  return {make_output(std::move(x), call.input(0).type)};
 }
 
 // Reads x and w.
-void count_conv(Op& op, const Attributes& attributes, Tensors inputs, Tensors results) {
-  count_convolution(op, attributes, {inputs[0].shape, inputs[1].shape, results[0].shape}, "");
+void count_conv(Op& op, const Call& call) {
+  count_convolution(op, call, {call.input(0).shape, call.input(1).shape, call.result().shape}, "");
 }
 
 // Reads what is y of the convolution, and w.
-void count_transpose(Op& op, const Attributes& attributes, Tensors inputs, Tensors results) {
-  count_convolution(op, attributes, {results[0].shape, inputs[1].shape, inputs[0].shape},
+void count_transpose(Op& op, const Call& call) {
+  count_convolution(op, call, {call.result().shape, call.input(1).shape, call.input(0).shape},
                     "_transpose");
 }
 
 // Reads the gradient of y, and w.
-void count_data_gradient(Op& op, const Attributes& attributes, Tensors inputs, Tensors results) {
-  count_convolution(op, attributes, {results[0].shape, inputs[1].shape, inputs[0].shape},
+void count_data_gradient(Op& op, const Call& call) {
+  count_convolution(op, call, {call.result().shape, call.input(1).shape, call.input(0).shape},
                     "_backward_data");
 }
 
 // Reads the gradient of y, and x.
-void count_filter_gradient(Op& op, const Attributes& attributes, Tensors inputs, Tensors results) {
-  count_convolution(op, attributes, {inputs[1].shape, results[0].shape, inputs[0].shape},
+void count_filter_gradient(Op& op, const Call& call) {
+  count_convolution(op, call, {call.input(1).shape, call.result().shape, call.input(0).shape},
                     "_backward_filter");
 }
 
-constexpr std::array kConvolutions = {
-    Operator{"conv", infer_conv, count_conv},
-    Operator{"conv_transpose", infer_transpose, count_transpose},
-    Operator{"conv_backward_data", nullptr, count_data_gradient},
-    Operator{"conv_backward_filter", nullptr, count_filter_gradient},
-};
-
-}  // namespace
-
-std::span<const Operator> convolutions() { return kConvolutions; }
-
-std::optional<Attributes> convolution_from_key(std::string_view kind, const Shape& key) {
-  static constexpr std::string_view kForward[] = {"conv", "conv2d", "grouped_conv",
-                                                  "depthwise_conv2d"};
-  std::string_view forward = kind;
-  for (const std::string_view pass : {"_transpose", "_backward_data", "_backward_filter"}) {
-    if (forward.ends_with(pass)) {
-      forward.remove_suffix(pass.size());
-      break;
-    }
-  }
-  if (std::ranges::find(kForward, forward) == std::end(kForward)) {
-    return std::nullopt;
-  }
+// Only keys of two dimensions say how a window moves.
+Attributes conv_from_key(const Op& op) {
+  const Shape& key = op.shape;
   ConvAttributes attributes;
-  const bool is_depthwise = forward == "depthwise_conv2d";
-  if (!(forward == "conv2d" && key.size() == 12) && !(is_depthwise && key.size() == 10)) {
+  const bool is_depthwise = op.kind.starts_with("depthwise_conv2d");
+  if (!(op.kind.starts_with("conv2d") && key.size() == 12) && !(is_depthwise && key.size() == 10)) {
     return attributes;
   }
   // [N, C, H, W, K, R, S, U, V, dilation, P, Q], without K and dilation if it is depthwise.
@@ -169,12 +161,72 @@ std::optional<Attributes> convolution_from_key(std::string_view kind, const Shap
   const std::int64_t dilation = is_depthwise ? 1 : key[9];
   Window& window = attributes.window;
   window = {.strides = {key[r + 2], key[r + 3]}, .dilations = {dilation, dilation}};
-  const auto pads = kind.ends_with("_transpose")
+  const auto pads = op.kind.ends_with("_transpose")
                         ? transpose_pads(all.subspan(2, 2), all.subspan(r, 2), window, all.last(2))
                         : pads_for(all.subspan(2, 2), all.subspan(r, 2), window, all.last(2));
   window.pads = pads;
   attributes.group = is_depthwise ? key[1] : 1;
   return attributes;
 }
+
+// --- Gradients ---
+
+// dx = dy * w, transposed; dw = x * dy.
+void conv(GradientStep& step) {
+  step.give_by_operator(1, "conv_backward_filter", "grad_filter", {step.gradient(), step.input(0)});
+  step.give_by_operator(0, "conv_backward_data", "grad_data", {step.gradient(), step.input(1)});
+}
+
+// The transpose y = w^T x of a convolution with filters w: dx = w * dy, that convolution itself,
+// and dw = dy * x.
+void conv_transpose(GradientStep& step) {
+  step.give_by_operator(1, "conv_backward_filter", "grad_filter", {step.input(0), step.gradient()});
+  step.give_by_operator(0, "conv", "grad_data", {step.gradient(), step.input(1)});
+}
+
+// --- Rows ---
+
+constexpr Operator kind_of_conv(std::string_view name, OpClass op_class, std::string_view key,
+                                std::string_view summary, Gradient gradient = nullptr) {
+  return {.kind = {name, op_class, true, key, summary},
+          .gradient = gradient,
+          .from_key = conv_from_key};
+}
+
+// Of any dimensions.
+constexpr Operator any_conv(std::string_view name, std::string_view summary, Count count,
+                            Infer infer = nullptr, Gradient gradient = nullptr) {
+  return {.kind = {name, kConvolution, true, kResultShape, summary},
+          .infer = infer,
+          .count = count,
+          .gradient = gradient,
+          .from_key = conv_from_key,
+          .only_imported = true};
+}
+
+constexpr std::array kConvolutions = {
+    any_conv("conv", "dense convolution of any dimensions", count_conv, infer_conv, conv),
+    any_conv("conv_backward_data", "gradient of the feature maps", count_data_gradient),
+    any_conv("conv_backward_filter", "gradient of the filters", count_filter_gradient),
+    any_conv("conv_transpose", "transposed convolution of any dimensions, in groups or not",
+             count_transpose, infer_transpose, conv_transpose),
+    any_conv("grouped_conv", "convolution in groups of channels", nullptr, nullptr, conv),
+    kind_of_conv("conv2d", kConvolution, kConv, "dense convolution", conv),
+    kind_of_conv("conv2d_backward_data", kConvolution, kConv, "gradient of the feature maps"),
+    kind_of_conv("conv2d_backward_filter", kConvolution, kConv, "gradient of the filters"),
+    kind_of_conv("conv2d_transpose", kConvolution, kTransposed,
+                 "transposed convolution; its gradients are a conv2d and a conv2d_backward_filter",
+                 conv_transpose),
+    kind_of_conv("depthwise_conv2d", kDepthwiseConvolution, kDepthwise,
+                 "convolution of each channel on its own", conv),
+    kind_of_conv("depthwise_conv2d_backward_data", kDepthwiseConvolution, kDepthwise,
+                 "gradient of the feature maps"),
+    kind_of_conv("depthwise_conv2d_backward_filter", kDepthwiseConvolution, kDepthwise,
+                 "gradient of the filters"),
+};
+
+}  // namespace
+
+std::span<const Operator> convolutions() { return kConvolutions; }
 
 }  // namespace emplace::operators

@@ -1,5 +1,6 @@
 // Pooling: windows over maps [N, C, ...], each of which becomes one number.
 
+#include "gradient_step.hpp"
 #include "model/assemble.hpp"
 #include "operators.hpp"
 
@@ -13,6 +14,12 @@
 
 namespace emplace::operators {
 namespace {
+
+using enum OpClass;
+
+constexpr std::string_view kPool =
+    "[N, C, H, W, R, S, stride, P, Q]: N maps of C x H x W, windows of R x S, results P x Q";
+constexpr std::string_view kWindows = "[elements of the result, elements under a window]";
 
 // Sets what `op` is, with `flops` for each window. The key of square steps over two dimensions, for
 // which libraries have kernels, is [N, C, H, W, R, S, stride, P, Q]; that of others is [results,
@@ -50,9 +57,9 @@ void count_pooling(Op& op, std::string_view kind, const PoolAttributes& attribut
               y[2], y[3]};
 }
 
-std::vector<Output> infer_pool(const Attributes& any, Tensors inputs) {
-  const auto& attributes = std::get<PoolAttributes>(any);
-  const Shape& x = inputs[0].shape;
+std::vector<Output> infer_pool(const Call& call) {
+  const auto& attributes = call.as<PoolAttributes>();
+  const Shape& x = call.input(0).shape;
   if (x.size() < 3 || attributes.kernel_shape.size() + 2 != x.size()) {
     throw Error(
         ErrorCode::kFormat,
@@ -63,63 +70,43 @@ std::vector<Output> infer_pool(const Attributes& any, Tensors inputs) {
   const Shape behind = places(std::span(x).subspan(2), attributes.kernel_shape, attributes.window,
                               attributes.ceil_mode);
   y.insert(y.end(), behind.begin(), behind.end());
-  return {make_output(std::move(y), inputs[0].type)};
+  return {make_output(std::move(y), call.input(0).type)};
 }
 
-std::int64_t window_of(const Attributes& attributes) {
-  return product(std::get<PoolAttributes>(attributes).kernel_shape);
-}
+std::int64_t window_of(const Call& call) { return product(call.as<PoolAttributes>().kernel_shape); }
 
 // A comparison for each element of a window but the first.
-void count_max(Op& op, const Attributes& attributes, Tensors inputs, Tensors results) {
-  count_pooling(op, "max_pool", std::get<PoolAttributes>(attributes), inputs[0].shape,
-                results[0].shape, window_of(attributes) - 1, "");
+void count_max(Op& op, const Call& call) {
+  count_pooling(op, "max_pool", call.as<PoolAttributes>(), call.input(0).shape, call.result().shape,
+                window_of(call) - 1, "");
 }
 
 // A sum of the elements of a window, and a quotient.
-void count_average(Op& op, const Attributes& attributes, Tensors inputs, Tensors results) {
-  count_pooling(op, "avg_pool", std::get<PoolAttributes>(attributes), inputs[0].shape,
-                results[0].shape, window_of(attributes), "");
+void count_average(Op& op, const Call& call) {
+  count_pooling(op, "avg_pool", call.as<PoolAttributes>(), call.input(0).shape, call.result().shape,
+                window_of(call), "");
 }
 
-void count_lp(Op& op, const Attributes& attributes, Tensors inputs, Tensors results) {
-  count_pooling(op, "lp_pool", std::get<PoolAttributes>(attributes), inputs[0].shape,
-                results[0].shape, window_of(attributes), "");
+void count_lp(Op& op, const Call& call) {
+  count_pooling(op, "lp_pool", call.as<PoolAttributes>(), call.input(0).shape, call.result().shape,
+                window_of(call), "");
 }
 
 // Each result's gradient, the first input, goes to the largest element of its window, which is
 // searched again.
-void count_max_gradient(Op& op, const Attributes& attributes, Tensors inputs, Tensors results) {
-  count_pooling(op, "max_pool", std::get<PoolAttributes>(attributes), results[0].shape,
-                inputs[0].shape, window_of(attributes) + 1, "_backward");
+void count_max_gradient(Op& op, const Call& call) {
+  count_pooling(op, "max_pool", call.as<PoolAttributes>(), call.result().shape, call.input(0).shape,
+                window_of(call) + 1, "_backward");
 }
 
 // Each result's gradient, divided by the window's size, is added to every element of its window.
-void count_average_gradient(Op& op, const Attributes& attributes, Tensors inputs, Tensors results) {
-  count_pooling(op, "avg_pool", std::get<PoolAttributes>(attributes), results[0].shape,
-                inputs[0].shape, window_of(attributes) + 1, "_backward");
+void count_average_gradient(Op& op, const Call& call) {
+  count_pooling(op, "avg_pool", call.as<PoolAttributes>(), call.result().shape, call.input(0).shape,
+                window_of(call) + 1, "_backward");
 }
 
-constexpr std::array kPoolings = {
-    Operator{"avg_pool", infer_pool, count_average},
-    Operator{"avg_pool_backward", nullptr, count_average_gradient},
-    Operator{"lp_pool", infer_pool, count_lp},
-    Operator{"max_pool", infer_pool, count_max},
-    Operator{"max_pool_backward", nullptr, count_max_gradient},
-};
-
-}  // namespace
-
-std::span<const Operator> poolings() { return kPoolings; }
-
-std::optional<Attributes> pooling_from_key(std::string_view kind, const Shape& key) {
-  static constexpr std::string_view kForward[] = {"avg_pool", "lp_pool", "max_pool"};
-  for (const std::string_view suffix : {"_backward", "_nd"}) {
-    kind.remove_suffix(kind.ends_with(suffix) ? suffix.size() : 0);
-  }
-  if (std::ranges::find(kForward, kind) == std::end(kForward)) {
-    return std::nullopt;
-  }
+Attributes pool_from_key(const Op& op) {
+  const Shape& key = op.shape;
   PoolAttributes attributes;
   if (key.size() == 9) {  // [N, C, H, W, R, S, stride, P, Q]
     const std::span all(key);
@@ -131,6 +118,66 @@ std::optional<Attributes> pooling_from_key(std::string_view kind, const Shape& k
     attributes.kernel_shape = {key[1]};
   }
   return attributes;
+}
+
+// --- Gradients ---
+
+void max_pool(GradientStep& step) {
+  step.give_by_operator(0, "max_pool_backward", "grad",
+                        {step.gradient(), step.input(0), step.output(0)});
+}
+
+void avg_pool(GradientStep& step) {
+  step.give_by_operator(0, "avg_pool_backward", "grad", {step.gradient()});
+}
+
+// --- Rows ---
+
+constexpr Operator pool(std::string_view name, std::string_view summary, Count count, Infer infer,
+                        Gradient gradient = nullptr) {
+  return {.kind = {name, kPooling, true, kPool, summary},
+          .infer = infer,
+          .count = count,
+          .gradient = gradient,
+          .from_key = pool_from_key};
+}
+
+constexpr Operator any_pool(std::string_view name, std::string_view summary, Gradient gradient) {
+  return {.kind = {name, kPooling, true, kWindows, summary},
+          .gradient = gradient,
+          .from_key = pool_from_key,
+          .only_imported = true};
+}
+
+constexpr auto kPoolings = [] {
+  Operator lp_pool = pool("lp_pool", "norm under each window", count_lp, infer_pool);
+  lp_pool.only_imported = true;
+  return std::array{
+      pool("avg_pool", "mean under each window", count_average, infer_pool, avg_pool),
+      pool("avg_pool_backward", "gradient of avg_pool", count_average_gradient, nullptr),
+      any_pool("avg_pool_nd", "mean under windows of any dimensions", avg_pool),
+      lp_pool,
+      any_pool("lp_pool_nd", "norm under windows of any dimensions", nullptr),
+      pool("max_pool", "largest element under each window", count_max, infer_pool, max_pool),
+      pool("max_pool_backward", "gradient of max_pool", count_max_gradient, nullptr),
+      any_pool("max_pool_nd", "largest under windows of any dimensions", max_pool),
+      // Each number of a region is a mean of four places, each of which is one of four numbers.
+      Operator{.kind = {"roi_align", kPooling, true, kElements, "regions of a map in one size"},
+               .count = count_results,
+               .flops = 28,
+               .only_imported = true},
+  };
+}();
+
+}  // namespace
+
+std::span<const Operator> poolings() { return kPoolings; }
+
+void count_global_mean(Op& op, const Shape& maps, const Shape& result) {
+  const std::array<std::int64_t, 2> whole = {1, 1};
+  PoolAttributes attributes = adaptive_pool(std::span(maps).subspan(2), whole);
+  count_pooling(op, "avg_pool", attributes, maps, result, product(attributes.kernel_shape), "");
+  op.attributes = std::move(attributes);
 }
 
 }  // namespace emplace::operators

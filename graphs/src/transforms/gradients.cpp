@@ -1,7 +1,8 @@
-#include "gradient_rules.hpp"
 #include "losses.hpp"
 #include "model/assemble.hpp"
 #include "model/element_type.hpp"
+#include "operators/gradient_step.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
@@ -50,6 +51,11 @@ OpId find_loss(const OpGraph& graph) {
                     graph[index_of(losses[1])].name));
   }
   return losses[0];
+}
+
+operators::Gradient gradient_of(std::string_view kind) {
+  const operators::Operator* row = operators::find(kind);
+  return row == nullptr ? nullptr : row->gradient;
 }
 
 // Grows the training graph from a copy of the forward graph.
@@ -129,7 +135,7 @@ class Differentiator {
       if (!is_on_way[*at] || !trained_[*at] || op.kind == "variable") {
         continue;
       }
-      if (find_gradient_rule(op.kind) == nullptr) {
+      if (gradient_of(op.kind) == nullptr) {
         ++missing[op.kind];
       }
       for (const auto input : boost::make_iterator_range(boost::in_edges(index_of(*at), graph_))) {
@@ -172,46 +178,33 @@ class Differentiator {
       fail_loss_misused(forward.name);
     }
     const Output& value = forward.outputs[output];
-    const auto num_terms = static_cast<std::int64_t>(terms.size());
-    const auto elements = product(value.shape);
     Op add{.name = forward.name + "/grad_sum" + (output == 0 ? "" : fmt::format("_{}", output)),
-           .kind = "add_n",
            .phase = Phase::kBackward,
-           .shape = {num_terms, elements},
-           .flops = product({num_terms - 1, elements}),
            .outputs = {like(value)},
            .scope = forward.scope};
+    operators::define(add, "add_n", {}, std::vector<Output>(terms.size(), value));
     return {append_op(graph_, std::move(add), terms), 0};
   }
 
   void differentiate(OpId op, std::vector<std::optional<Tensor>> gradients) {
     const Op& forward = graph_[index_of(op)];
-    const GradientRule rule = find_gradient_rule(forward.kind);
-    EMPLACE_CHECK(rule != nullptr, "no rule for kind {}", forward.kind);
+    const operators::Gradient gradient = gradient_of(forward.kind);
+    EMPLACE_CHECK(gradient != nullptr, "no gradient of kind {}", forward.kind);
     GradientStep step(graph_, op, std::move(gradients), trained_, gradients_);
-    rule(step);
+    gradient(step);
     step.expect_all_gradients_used();
   }
 
   void update(OpId variable, Tensor gradient) {
     const std::string label = share_device(gradient);
     const Op& trained = graph_[index_of(variable)];
-    const Output& value = trained.outputs[0];
-    const auto slot_bytes = product({optimizer_.slots, value.bytes});
-    // A gradient of fewer numbers is that of the rows that were looked up; the others stay.
-    const auto touched_bytes = std::min(value.bytes, value_of(graph_, gradient).bytes);
-    const auto touched = touched_bytes / size_of(value.type);
-    const auto touched_slot_bytes = product({optimizer_.slots, touched_bytes});
     Op op{.name = trained.name + "/update",
-          .kind = "optimizer_update",
           .phase = Phase::kUpdate,
-          .shape = {touched, optimizer_.slots},
-          .flops = product({optimizer_.flops, touched}),
-          .bytes_read = sum({touched_slot_bytes, touched_bytes}) - value.bytes,
-          .bytes_written = sum({touched_slot_bytes, touched_bytes}),
-          .persistent_bytes = slot_bytes,
           .colocation = label,
           .scope = trained.scope};
+    operators::count(op, "optimizer_update",
+                     UpdateAttributes{.optimizer = std::string(optimizer_.name)},
+                     std::array{value_of(graph_, gradient), trained.outputs[0]}, {});
     append_op(graph_, std::move(op), {gradient, Tensor{variable, 0}});
   }
 

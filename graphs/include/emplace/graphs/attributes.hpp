@@ -5,6 +5,7 @@
 // has none, has a std::monostate.
 
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -39,7 +40,84 @@ struct PoolAttributes {
   bool operator==(const PoolAttributes&) const = default;
 };
 
+/// The attributes of a product of matrices, or of a batch of them.
+struct GemmAttributes {
+  bool trans_a = false;  ///< the left side is stored transposed
+  bool trans_b = false;  ///< the right side is stored transposed
+
+  bool operator==(const GemmAttributes&) const = default;
+};
+
+/// The attributes of a sum over products in Einstein's notation.
+struct EinsumAttributes {
+  std::string equation{};  ///< "bij,bjk->bik"
+
+  bool operator==(const EinsumAttributes&) const = default;
+};
+
+/// The attributes of what works along one axis: softmax, concat, split, gather, top_k and the like.
+/// A normalization's rows are all dimensions from the axis on.
+struct AxisAttributes {
+  std::int64_t axis = -1;  ///< counted from the last dimension if it is negative
+
+  bool operator==(const AxisAttributes&) const = default;
+};
+
+/// The attributes of a normalization of groups of channels.
+struct GroupNormAttributes {
+  std::int64_t num_groups = 1;
+
+  bool operator==(const GroupNormAttributes&) const = default;
+};
+
+/// The attributes of a normalization over neighbouring channels.
+struct LrnAttributes {
+  std::int64_t size = 1;  ///< number of channels that are summed over
+
+  bool operator==(const LrnAttributes&) const = default;
+};
+
+/// The attributes of a reduction.
+struct ReduceAttributes {
+  std::vector<std::int64_t> axes{};  ///< those that are reduced; none: all
+  bool keepdims = false;             ///< they stay, as ones
+
+  bool operator==(const ReduceAttributes&) const = default;
+};
+
+/// The attributes of a transpose.
+struct TransposeAttributes {
+  std::vector<std::int64_t> perm{};  ///< axis i of the result is axis perm[i] of the input
+
+  bool operator==(const TransposeAttributes&) const = default;
+};
+
+/// The attributes of a map in another size.
+struct ResizeAttributes {
+  std::string mode = "nearest";  ///< nearest, linear or cubic
+
+  bool operator==(const ResizeAttributes&) const = default;
+};
+
+/// The attributes of attention: queries [N, heads, positions, width], keys and values [N, kv heads,
+/// positions, width].
+struct AttentionAttributes {
+  bool is_causal = false;  ///< no query sees later keys
+
+  bool operator==(const AttentionAttributes&) const = default;
+};
+
+/// The attributes of a step of an optimizer.
+struct UpdateAttributes {
+  std::string optimizer{};  ///< as optimizers() calls it; empty where it is not known
+
+  bool operator==(const UpdateAttributes&) const = default;
+};
+
 /// The attributes of an op.
-using Attributes = std::variant<std::monostate, ConvAttributes, PoolAttributes>;
+using Attributes =
+    std::variant<std::monostate, ConvAttributes, PoolAttributes, GemmAttributes, EinsumAttributes,
+                 AxisAttributes, GroupNormAttributes, LrnAttributes, ReduceAttributes,
+                 TransposeAttributes, ResizeAttributes, AttentionAttributes, UpdateAttributes>;
 
 }  // namespace emplace

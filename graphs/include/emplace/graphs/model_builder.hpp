@@ -326,16 +326,15 @@ class ModelBuilder {
   Op make_op(std::string_view kind);
   Tensor emit(Op op, std::span<const Tensor> inputs);
   Tensor emit(Op op, std::initializer_list<Tensor> inputs);
-  Tensor add(Op op, std::string_view op_name, Attributes attributes,
-             std::initializer_list<Tensor> inputs);
+  Tensor define(Op op, std::string_view op_name, Attributes attributes,
+                std::span<const Tensor> inputs);
+  Tensor define(Op op, std::string_view op_name, Attributes attributes,
+                std::initializer_list<Tensor> inputs);
+  Tensor define(std::string_view kind, std::initializer_list<Tensor> inputs,
+                Attributes attributes = {});
   Tensor add_variable(const std::string& name, std::vector<std::int64_t> shape);
   Tensor variable(const Op& reader, std::string_view name, std::vector<std::int64_t> shape);
-  Tensor matmul(Op op, Tensor left, Tensor right, Transposed transposed);
-  Tensor bias_add(Op op, Tensor x, Tensor bias);
-  Tensor elementwise(std::string_view kind, std::int64_t flops_per_element, Tensor x);
-  Tensor elementwise(std::string_view kind, Tensor a, Tensor b);
-  Op make_norm(std::string_view kind, Tensor x, std::int64_t flops_per_element);
-  Tensor loss(std::string_view kind, std::int64_t flops_per_element, Tensor x, Tensor target);
+  Tensor same_shape(std::string_view kind, Tensor a, Tensor b);
   std::string in_scope(std::string_view name) const;
   std::string unique_name(const std::string& first);
 

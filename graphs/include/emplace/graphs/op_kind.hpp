@@ -2,7 +2,8 @@
 
 // The kinds of ops that emplace knows, what their `shape` means, the class by which a device
 // profile states how efficiently it runs them, and whether the result needs its own memory. An op
-// of any other kind is legal in a graph; its class is kOther and its cost a guess.
+// of any other kind is legal in a graph; its class is kOther and its cost a guess. What a kind
+// computes is defined in the library of operators (src/operators/).
 
 #include <cstdint>
 #include <span>
@@ -44,13 +45,18 @@ struct OpKind {
   bool launches;           ///< false: it does no work on a device (a variable, an input, a reshape)
   std::string_view shape;  ///< what the entries of Op::shape are
   std::string_view summary;                  ///< one line
-  ResultMemory memory = ResultMemory::kOwn;  ///< of the first result
+  ResultMemory memory = ResultMemory::kOwn;  ///< of the results
 };
 
-/// Returns all known kinds, sorted by name.
+/// Returns the kinds that networks of the zoo have and `emplace calibrate` runs, sorted by name.
 std::span<const OpKind> op_kinds();
 
-/// Returns the kind called `name`, or null.
+/// Returns the kinds that only imported graphs have, sorted by name. Their costs follow from their
+/// class. The gradient of such a kind, "exp_backward", is not listed: it has its forward op's class
+/// and shape.
+std::span<const OpKind> imported_op_kinds();
+
+/// Returns the kind of op_kinds() that is called `name`, or null.
 const OpKind* find_op_kind(std::string_view name);
 
 /// Returns the class of `kind`; kOther if it is unknown.

@@ -1,6 +1,7 @@
 #include "conversions.hpp"
 
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -246,7 +247,8 @@ void einsum(OnnxNode& node, const Operator& row) {
   for (std::size_t i = 0; i < node.num_inputs(); ++i) {
     inputs.push_back(node.input(i).shape);
   }
-  const auto products = einstein_sum(text_attribute(node.proto(), "equation"), inputs).products;
+  const auto products =
+      operators::einstein_sum(text_attribute(node.proto(), "equation"), inputs).products;
   const auto factors = static_cast<std::int64_t>(inputs.size());
   const bool is_sum = products != elements(node.result());
   emit_plain(node, kind_for(node, row), {products},

@@ -133,15 +133,6 @@ std::int64_t extent_of(std::span<const std::int64_t> extents);
 /// if it returns its input.
 std::vector<bool> reduced_axes(const Inference& node);
 
-/// Describes a product of tensors in Einstein's notation.
-struct EinsteinSum {
-  Shape result{};             ///< extents of the result
-  std::int64_t products = 0;  ///< number of elements over all indices
-};
-
-/// Reads the equation of an Einsum over the shapes of its inputs; throws kFormat if it is broken.
-EinsteinSum einstein_sum(std::string_view equation, std::span<const Shape> inputs);
-
 namespace shapes {
 
 // --- Elementwise, reductions and what has shapes of its own (shape_rules.cpp) ---

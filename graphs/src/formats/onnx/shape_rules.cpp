@@ -2,6 +2,7 @@
 
 #include "inference.hpp"
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -189,7 +190,8 @@ void einsum(Inference& node) {
   for (std::size_t i = 0; i < node.num_inputs(); ++i) {
     inputs.push_back(node.shape(i));
   }
-  node.give(einstein_sum(text_attribute(node.node(), "equation"), inputs).result, node.type(0));
+  node.give(operators::einstein_sum(text_attribute(node.node(), "equation"), inputs).result,
+            node.type(0));
 }
 
 void quantize(Inference& node) {

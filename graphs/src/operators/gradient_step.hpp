@@ -1,9 +1,10 @@
 #pragma once
 
-// One gradient rule per kind of op: given the gradients of the op's outputs, a rule adds the ops
-// that compute the gradients of its inputs. A rule sees one forward op through a GradientStep and
-// knows neither the graph nor the other rules. Rules stand in files by subject; each file has a
-// table of its own.
+// What the gradient of an operator sees and adds: given the gradients of the op's outputs, it adds
+// the ops that compute the gradients of its inputs. It sees one forward op and knows neither the
+// graph nor other operators' gradients.
+
+#include "operators.hpp"
 
 #include <emplace/base/id_vector.hpp>
 #include <emplace/graphs/model_builder.hpp>
@@ -67,28 +68,32 @@ class GradientStep {
   /// Says whether the gradient of an input is needed.
   bool wants(std::size_t index) const;
 
-  /// Starts a backward op called `<forward name>/<suffix>` in the forward op's scope, with its
-  /// shape.
-  Op make_op(std::string_view kind, std::string_view suffix) const;
-
-  /// Adds a backward op and returns its first output. Throws kUnsupported if one of the inputs is
+  /// Adds a backward op called `<forward name>/<suffix>` of an operator of the library, in the
+  /// forward op's scope, and returns its first output. Throws kUnsupported if one of the inputs is
   /// kConstantGradient: ops other than losses cannot follow a loss.
+  Tensor add(std::string_view op_name, std::string_view suffix, Attributes attributes,
+             std::span<const Tensor> inputs, std::vector<Output> results);
+  Tensor add(std::string_view op_name, std::string_view suffix, Attributes attributes,
+             std::initializer_list<Tensor> inputs, std::vector<Output> results);
+
+  /// Starts a backward op that has the forward op's key and attributes, and adds it.
+  Op make_op(std::string_view kind, std::string_view suffix) const;
   Tensor emit(Op op, std::span<const Tensor> inputs);
-  Tensor emit(Op op, std::initializer_list<Tensor> inputs);
 
   /// Hands over the gradient of an input; one that is not needed is dropped.
   void give(std::size_t index, Tensor gradient);
 
-  /// Adds a backward op of `kind` called `<forward name>/<suffix>` that reads `inputs` and makes
-  /// the gradient of an input, of which it has shape and type, and hands it over. An op for a
+  /// Adds a backward op of an operator of the library, with the attributes of the forward op, that
+  /// makes the gradient of an input, of which it has shape and type, and hands it over. An op for a
   /// gradient that is not needed is not added.
-  void give_by_op(std::size_t index, std::string_view kind, std::string_view suffix,
-                  std::int64_t flops, std::initializer_list<Tensor> inputs);
-
-  /// Does the same for an operator of the library, which says what the op is; it has the attributes
-  /// of the forward op.
+  void give_by_operator(std::size_t index, std::string_view op_name, std::string_view suffix,
+                        std::span<const Tensor> inputs);
   void give_by_operator(std::size_t index, std::string_view op_name, std::string_view suffix,
                         std::initializer_list<Tensor> inputs);
+
+  /// Adds one op with the forward op's key and hands over the gradients of all inputs that need
+  /// one. It reads the gradient, all inputs, and `more`.
+  void give_all(std::string_view kind, std::int64_t flops, std::initializer_list<Tensor> more);
 
  private:
   [[noreturn]] void fail_arity(std::string_view what, std::size_t index) const;
@@ -107,48 +112,15 @@ class GradientStep {
 /// Throws kUnsupported: the op called `name` mixes a loss with something else.
 [[noreturn]] void fail_loss_misused(std::string_view name);
 
-/// Adds the backward ops of one forward op.
-using GradientRule = void (*)(GradientStep&);
-
-/// Adds one op for the gradients of what is normalized, the first input, and of what is learned,
-/// the others; it reads the inputs and the statistics, the second output, and `more_bytes` beside.
-void give_norm(GradientStep& step, std::string_view kind, std::int64_t flops_per_element,
-               std::int64_t more_bytes = 0);
-
 /// Hands over the gradient of an input that may have been broadcast to the result, from one of the
 /// result's shape: where the input has fewer elements, an op of kind `reduce_sum` called
 /// `<forward name>/<suffix>_sum` adds them up.
 void give_reduced(GradientStep& step, std::size_t index, Tensor gradient, std::string_view suffix);
-
-/// Says how ops of one kind are differentiated.
-struct NamedRule {
-  std::string_view kind;
-  GradientRule rule;
-};
-
-/// Returns the rules of one subject.
-std::span<const NamedRule> attention_rules();
-std::span<const NamedRule> convolution_rules();
-std::span<const NamedRule> elementwise_rules();
-std::span<const NamedRule> function_rules();
-std::span<const NamedRule> linear_rules();
-std::span<const NamedRule> recurrent_rules();
-std::span<const NamedRule> reduction_rules();
-std::span<const NamedRule> routing_rules();
-std::span<const NamedRule> shape_rules();
-
-/// Returns the rule for ops of `kind`, or null.
-GradientRule find_gradient_rule(std::string_view kind);
 
 /// Returns an output that is like `value`: the gradient of a tensor is like the tensor.
 Output like(const Output& value);
 
 /// Returns the number of elements of the forward op's first input.
 std::int64_t elements(const GradientStep& step);
-
-/// Adds the one backward op of a forward op, of which only the first input has a gradient; it reads
-/// `inputs`.
-void give_unary(GradientStep& step, std::string_view kind, std::int64_t flops,
-                std::initializer_list<Tensor> inputs);
 
 }  // namespace emplace

@@ -1,8 +1,7 @@
-#include "gradient_rules.hpp"
+#include "gradient_step.hpp"
 
 #include "model/assemble.hpp"
 #include "model/element_type.hpp"
-#include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -105,6 +104,7 @@ Op GradientStep::make_op(std::string_view kind, std::string_view suffix) const {
   return {.name = fmt::format("{}/{}", forward.name, suffix),
           .kind = std::string(kind),
           .phase = Phase::kBackward,
+          .attributes = forward.attributes,
           .shape = forward.shape,
           .scope = forward.scope};
 }
@@ -120,8 +120,28 @@ Tensor GradientStep::emit(Op op, std::span<const Tensor> inputs) {
   return {append_op(graph_, std::move(op), inputs), 0};
 }
 
-Tensor GradientStep::emit(Op op, std::initializer_list<Tensor> inputs) {
-  return emit(std::move(op), std::span(inputs.begin(), inputs.size()));
+Tensor GradientStep::add(std::string_view op_name, std::string_view suffix, Attributes attributes,
+                         std::span<const Tensor> inputs, std::vector<Output> results) {
+  Op op = make_op(op_name, suffix);
+  op.outputs = std::move(results);
+  std::vector<Output> values;
+  for (const Tensor input : inputs) {
+    expect_no_constant(input);
+    values.push_back(value_of(graph_, input));
+  }
+  try {
+    operators::define(op, op_name, std::move(attributes), values);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("op '{}' of kind {}: {}", this->op().name,
+                                          this->op().kind, error.what()));
+  }
+  return emit(std::move(op), inputs);
+}
+
+Tensor GradientStep::add(std::string_view op_name, std::string_view suffix, Attributes attributes,
+                         std::initializer_list<Tensor> inputs, std::vector<Output> results) {
+  return add(op_name, suffix, std::move(attributes), std::span(inputs.begin(), inputs.size()),
+             std::move(results));
 }
 
 void GradientStep::give(std::size_t index, Tensor gradient) {
@@ -132,37 +152,37 @@ void GradientStep::give(std::size_t index, Tensor gradient) {
   given_[receiver.op][index_of(receiver.output)].push_back(gradient);
 }
 
-void GradientStep::give_by_op(std::size_t index, std::string_view kind, std::string_view suffix,
-                              std::int64_t flops, std::initializer_list<Tensor> inputs) {
-  if (!wants(index)) {
-    return;
+void GradientStep::give_by_operator(std::size_t index, std::string_view op_name,
+                                    std::string_view suffix, std::span<const Tensor> inputs) {
+  if (wants(index)) {
+    give(index, add(op_name, suffix, op().attributes, inputs, {like(input_value(index))}));
   }
-  const Output value = input_value(index);
-  Op op = make_op(kind, suffix);
-  op.flops = flops;
-  op.outputs = {make_output(value.shape, value.type)};
-  give(index, emit(std::move(op), inputs));
 }
 
 void GradientStep::give_by_operator(std::size_t index, std::string_view op_name,
                                     std::string_view suffix, std::initializer_list<Tensor> inputs) {
-  if (!wants(index)) {
-    return;
+  give_by_operator(index, op_name, suffix, std::span(inputs.begin(), inputs.size()));
+}
+
+void GradientStep::give_all(std::string_view kind, std::int64_t flops,
+                            std::initializer_list<Tensor> more) {
+  Op op = make_op(kind, "grad");
+  op.flops = flops;
+  std::vector<Tensor> inputs{gradient()};
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < num_inputs(); ++i) {
+    inputs.push_back(input(i));
+    if (wants(i)) {
+      op.outputs.push_back(like(input_value(i)));
+      wanted.push_back(i);
+    }
   }
-  Op op = make_op(op_name, suffix);
-  op.outputs = {like(input_value(index))};
-  std::vector<Output> values;
-  for (const Tensor input : inputs) {
-    expect_no_constant(input);
-    values.push_back(value_of(graph_, input));
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  Tensor result = emit(std::move(op), inputs);
+  for (const std::size_t i : wanted) {
+    give(i, result);
+    ++result.output;
   }
-  try {
-    operators::define(op, op_name, this->op().attributes, values);
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("op '{}' of kind {}: {}", this->op().name,
-                                          this->op().kind, error.what()));
-  }
-  give(index, emit(std::move(op), inputs));
 }
 
 void fail_loss_misused(std::string_view name) {
@@ -170,43 +190,9 @@ void fail_loss_misused(std::string_view name) {
               fmt::format("op '{}': a loss may only be added to other losses", name));
 }
 
-GradientRule find_gradient_rule(std::string_view kind) {
-  for (const auto rules :
-       {attention_rules(), convolution_rules(), elementwise_rules(), function_rules(),
-        linear_rules(), recurrent_rules(), reduction_rules(), routing_rules(), shape_rules()}) {
-    const auto found = std::ranges::find(rules, kind, &NamedRule::kind);
-    if (found != rules.end()) {
-      return found->rule;
-    }
-  }
-  return nullptr;
-}
-
 Output like(const Output& value) { return make_output(value.shape, value.type); }
 
 std::int64_t elements(const GradientStep& step) { return product(step.input_value(0).shape); }
-
-void give_unary(GradientStep& step, std::string_view kind, std::int64_t flops,
-                std::initializer_list<Tensor> inputs) {
-  step.give_by_op(0, kind, "grad", flops, inputs);
-}
-
-void give_norm(GradientStep& step, std::string_view kind, std::int64_t flops_per_element,
-               std::int64_t more_bytes) {
-  Op op = step.make_op(kind, "grad");
-  op.flops = product({flops_per_element, elements(step)});
-  op.bytes_read = more_bytes;
-  std::vector<Tensor> inputs{step.gradient()};
-  for (std::size_t i = 0; i < step.num_inputs(); ++i) {
-    inputs.push_back(step.input(i));
-    op.outputs.push_back(like(step.input_value(i)));
-  }
-  inputs.push_back(step.output(1));
-  Tensor gradient = step.emit(std::move(op), inputs);
-  for (std::size_t i = 0; i < step.num_inputs(); ++i, ++gradient.output) {
-    step.give(i, gradient);
-  }
-}
 
 void give_reduced(GradientStep& step, std::size_t index, Tensor gradient, std::string_view suffix) {
   const Output value = step.input_value(index);
@@ -214,15 +200,10 @@ void give_reduced(GradientStep& step, std::size_t index, Tensor gradient, std::s
   if (!step.wants(index) || value.shape == whole.shape) {
     return step.give(index, gradient);
   }
-  const std::int64_t count = product(value.shape);
-  const std::int64_t terms = product(whole.shape);
   // Ones in front only describe the same numbers in another way.
-  const bool is_same = count == terms;
-  Op op = step.make_op(is_same ? "reshape" : "reduce_sum", fmt::format("{}_sum", suffix));
-  op.shape = is_same ? value.shape : std::vector{terms, count};
-  op.flops = is_same ? 0 : terms - count;
-  op.outputs = {like(value)};
-  step.give(index, step.emit(std::move(op), {gradient}));
+  const bool is_same = product(value.shape) == product(whole.shape);
+  step.give(index, step.add(is_same ? "reshape" : "reduce_sum", fmt::format("{}_sum", suffix), {},
+                            {gradient}, {like(value)}));
 }
 
 }  // namespace emplace
