@@ -49,16 +49,15 @@ void read_edges(const JsonCursor& list, OpGraph& graph) {
   }
 }
 
-// Files of version 1 do not say which sides of a product are stored transposed; shapes do, but where
-// they are equal.
+// Files of version 1 do not say which sides of a product are stored transposed; shapes do, but
+// where they are equal.
 void find_transposed(OpGraph& graph) {
   for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
     auto* attributes = std::get_if<GemmAttributes>(&graph[op].attributes);
     std::vector<const Output*> inputs;
     for (const auto edge : boost::make_iterator_range(boost::in_edges(op, graph))) {
       if (graph[edge].output != Dependency::kControl) {
-        inputs.push_back(
-            &graph[boost::source(edge, graph)].outputs[index_of(graph[edge].output)]);
+        inputs.push_back(&graph[boost::source(edge, graph)].outputs[index_of(graph[edge].output)]);
       }
     }
     const auto& key = graph[op].shape;

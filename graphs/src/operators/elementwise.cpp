@@ -279,7 +279,7 @@ void prelu(GradientStep& step) {
                         {step.gradient(), step.input(0), step.input(1)});
   if (step.wants(1)) {
     give_reduced(step, 1,
-                 emit_like_result(step, "prelu_slope_backward", "grad_slope",
+                 emit_like_result(step, "prelu_backward_slope", "grad_slope",
                                   {step.gradient(), step.input(0)}),
                  "grad_slope");
   }
@@ -487,7 +487,7 @@ constexpr std::array kElementwiseRows = {
     truth("xor", "one of two truth values, not both"),
     plain("prelu", "relu with a learned slope below 0", 1, prelu, kInPlace),
     plain("prelu_backward", "gradient of prelu", 1),
-    plain("prelu_slope_backward", "gradient of the slopes of prelu", 2),
+    plain("prelu_backward_slope", "gradient of the slopes of prelu", 2),
     plain("squared_difference", "square of a difference", 2),
 
     // --- Several numbers ---

@@ -136,6 +136,11 @@ Attributes attributes_from_key(const Op& op) {
   return row == nullptr || row->from_key == nullptr ? Attributes() : row->from_key(op);
 }
 
+Attributes attributes_of(const Op& op) {
+  return std::holds_alternative<std::monostate>(op.attributes) ? attributes_from_key(op)
+                                                               : op.attributes;
+}
+
 // --- For families ---
 
 void fail_shapes(const std::string& message) { throw Error(ErrorCode::kFormat, message); }

@@ -118,6 +118,9 @@ Op describe(std::string_view name, Attributes attributes, std::initializer_list<
 /// std::monostate for kinds without attributes.
 Attributes attributes_from_key(const Op& op);
 
+/// Returns the attributes of an op; those of its key if it has none.
+Attributes attributes_of(const Op& op);
+
 /// Returns the operator that is left of `name`, one of two numbers, where one of them is a
 /// constant: neither size nor cost depends on it. `x * 2` is a `scale`, `2 / x` a `reciprocal`.
 std::string_view with_constant(std::string_view name, bool constant_is_left);

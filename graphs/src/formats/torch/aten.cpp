@@ -70,7 +70,8 @@ constexpr std::array kNames = {
           "_scaled_dot_product_efficient_attention_backward "
           "_scaled_dot_product_flash_attention_backward "
           "_scaled_dot_product_flash_attention_for_cpu_backward "
-          "_scaled_dot_product_fused_attention_overrideable_backward"},
+          "_scaled_dot_product_fused_attention_overrideable_backward "
+          "scaled_dot_product_attention_backward"},
     Names{"batch_matmul", "baddbmm bmm"},
     Names{"conv2d",
           "_conv_depthwise2d _convolution _convolution_mode _slow_conv2d_forward conv1d conv3d "

@@ -359,7 +359,10 @@ void embedding_bag(TorchNode& node, std::string_view kind) {
   if (const ValueId factors = node.tensor({"per_sample_weights"}); factors != kNone) {
     inputs.emplace_back(factors);
   }
-  node.give(node.result(), node.make(kind, {}, {node.output()}, inputs));
+  const BagAttributes attributes{
+      .mode = std::array{"sum", "mean", "max"}.at(
+          static_cast<std::size_t>(std::clamp<std::int64_t>(node.integer("mode", 0), 0, 2)))};
+  node.give(node.result(), node.make(kind, attributes, {node.output()}, inputs));
 }
 
 // Weights v of the length g: v g / |v|, with a length for each row, or one for all.
