@@ -57,7 +57,7 @@ OpGraph with_run(const std::string& graph, const std::string& run) {
 
 TEST(TensorFlow, ReadsOpsShapesAndWork) {
   const OpGraph graph = read_format("tensorflow:unknown-dimension=32", network());
-  ASSERT_EQ(num_ops(graph), 8);
+  ASSERT_EQ(num_ops(graph), 9);
   const Op& product = find(graph, "dense/MatMul");
   EXPECT_EQ(product.kind, "matmul");
   EXPECT_EQ(product.scope, "dense");
@@ -66,6 +66,9 @@ TEST(TensorFlow, ReadsOpsShapesAndWork) {
   EXPECT_EQ(product.bytes_read, 4 * (32 * 4 + 4 * 6));
   EXPECT_EQ(product.bytes_written, 4 * 32 * 6);
   EXPECT_EQ(find(graph, "dense/Relu").flops, 32 * 6);
+  EXPECT_EQ(find(graph, "train/Apply").kind, "optimizer_update");
+  EXPECT_EQ(find(graph, "train/Apply").flops, 2 * 24);
+  EXPECT_EQ(find(graph, "train/rate").kind, "constant");
   const Op& variable = find(graph, "dense/w");
   EXPECT_EQ(variable.kind, "variable");
   EXPECT_EQ(variable.parameters, 24);
@@ -77,10 +80,11 @@ TEST(TensorFlow, ReadsEdgesOrderColocationAndPhases) {
   const OpGraph graph = read_format("tensorflow", network());
   const std::string gradient = "train/gradients/dense/Relu_grad/ReluGrad";
   EXPECT_EQ(edges_of(graph),
-            (std::vector<std::string>{
-                "dense/w:0 dense/w/read", "x:0 dense/MatMul", "dense/w/read:0 dense/MatMul",
-                "dense/MatMul:0 dense/Relu", "init:-1 dense/Relu", "dense/Relu:0 " + gradient,
-                "dense/Relu:0 " + gradient, "dense/w:0 train/Apply", gradient + ":0 train/Apply"}));
+            (std::vector<std::string>{"dense/w:0 dense/w/read", "x:0 dense/MatMul",
+                                      "dense/w/read:0 dense/MatMul", "dense/MatMul:0 dense/Relu",
+                                      "init:-1 dense/Relu", "dense/Relu:0 " + gradient,
+                                      "dense/Relu:0 " + gradient, "dense/w:0 train/Apply",
+                                      "train/rate:0 train/Apply", gradient + ":0 train/Apply"}));
   EXPECT_EQ(find(graph, "dense/w").colocation, "dense/w");
   EXPECT_EQ(find(graph, "dense/w/read").colocation, "dense/w");
   EXPECT_EQ(find(graph, "train/Apply").colocation, "dense/w");

@@ -22,9 +22,11 @@ namespace to = translations;
 // Says which operator of our library an operator is.
 struct Row {
   std::string_view op;
-  std::string_view name;          // of the library's operator; empty: it has none
-  std::string_view reads = "0";   // places of its inputs; "*": all, "-": but the first, or the last
-  Translate translate = nullptr;  // null: there are no attributes
+  std::string_view name;  // of the library's operator; empty: it has none
+  // Places of the inputs that the library reads, in its order; "*" for all, "-*" and "*-" for all
+  // but the first or the last.
+  std::string_view reads = "0";
+  Translate translate = nullptr;               // null: there are no attributes
   Results (*rule)(const NodeCall&) = nullptr;  // for shapes; null: as the library infers
   // What the rule needs of the inputs, one letter each: a shape (s), integers (i) or nothing (.); a
   // star repeats the letter before it.
@@ -60,8 +62,8 @@ constexpr std::array kRows = {
     Row{"ApplyGradientDescent", "optimizer_update", "20", to::update, shapes::same},
     Row{"ApplyMomentum", "optimizer_update", "301", to::update, shapes::same},
     Row{"ApplyRMSProp", "optimizer_update", "7012", to::update, shapes::same},
-    Row{"ArgMax", "arg_max", "0", to::arg},
-    Row{"ArgMin", "arg_min", "0", to::arg},
+    Row{"ArgMax", "arg_max", "0", to::reduce},
+    Row{"ArgMin", "arg_min", "0", to::reduce},
     ruled("Assign", "", shapes::second, ".s"),
     ruled("AssignAdd", "", shapes::same),
     ruled("AssignSub", "", shapes::same),

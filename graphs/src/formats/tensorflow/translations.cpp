@@ -31,13 +31,6 @@ bool infers(const NodeCall& call) { return call.results.empty(); }
 
 }  // namespace
 
-void arg(Translation& to, const NodeCall& call) {
-  to.is_guess = !call.has_integers(1);
-  if (!to.is_guess) {
-    to.attributes = ReduceAttributes{.axes = {call.scalar(1)}};
-  }
-}
-
 // Some say the axis by an attribute, the others by an input: the first, second, third or last.
 void axis(Translation& to, const NodeCall& call) {
   const std::string& op = call.node.op();
@@ -172,7 +165,8 @@ void reduce(Translation& to, const NodeCall& call) {
   }
   std::ranges::sort(attributes.axes);
   // A mean over each channel of maps [N, H, W, C] is a pool.
-  if (!infers(call) && x.size() == 4 && attributes.axes == Shape{1, 2}) {
+  if (!infers(call) && to.name == "reduce_mean" && x.size() == 4 &&
+      attributes.axes == Shape{1, 2}) {
     const MapLayout layout{.channels = 3, .first = 1, .spatial = 2};
     attributes.axes = {2, 3};
     to.inputs[0] = channels_first(to.inputs[0], layout);

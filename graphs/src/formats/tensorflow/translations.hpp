@@ -28,7 +28,6 @@ using Translate = void (*)(Translation& to, const NodeCall& call);
 
 namespace translations {
 
-void arg(Translation& to, const NodeCall& call);
 void axis(Translation& to, const NodeCall& call);
 void batch_norm(Translation& to, const NodeCall& call);
 void batch_norm_gradient(Translation& to, const NodeCall& call);
