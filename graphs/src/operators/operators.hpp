@@ -94,6 +94,9 @@ const std::unordered_map<std::string_view, const Operator*>& all();
 /// Returns the operator called `name`, or null.
 const Operator* find(std::string_view name);
 
+/// Says whether count() knows an operator by this name.
+bool is_counted(std::string_view name);
+
 /// Returns the results of an operator; throws kFormat if its inputs do not fit.
 std::vector<Output> infer(std::string_view name, const Attributes& attributes, Tensors inputs);
 
