@@ -477,6 +477,7 @@ constexpr std::array kElementwiseRows = {
     truth("equal", "comparison"),
     truth("greater", "comparison"),
     truth("greater_or_equal", "comparison"),
+    truth("is_finite", "whether a number is finite"),
     truth("is_inf", "whether a number is infinite"),
     truth("is_nan", "whether a number is NaN"),
     truth("less", "comparison"),
@@ -488,7 +489,12 @@ constexpr std::array kElementwiseRows = {
     plain("prelu", "relu with a learned slope below 0", 1, prelu, kInPlace),
     plain("prelu_backward", "gradient of prelu", 1),
     plain("prelu_backward_slope", "gradient of the slopes of prelu", 2),
-    plain("squared_difference", "square of a difference", 2),
+    Operator{
+        .kind = {"squared_difference", kElementwise, true, kElements, "square of a difference"},
+        .infer = infer_broadcast,
+        .count = count_results,
+        .flops = 2,
+        .only_imported = true},
 
     // --- Several numbers ---
     Operator{.kind = {"add_n", kElementwise, true, kTerms,
