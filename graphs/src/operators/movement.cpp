@@ -125,7 +125,6 @@ void count_copies_gradient(Op& op, const Call& call) {
 
 // Where rows are picked several times, their gradients are added up.
 void count_pick_gradient(Op& op, const Call& call) {
-  op.kind = fmt::format("{}_backward", call.of.kind.name);
   op.flops = call.input_elements();
 }
 

@@ -35,6 +35,9 @@ void plain(OnnxNode& node, const Operator& row) {
   if (row.kind.empty()) {
     return node.add_uncounted();
   }
+  if (node.num_inputs() == 1) {
+    return first(node, row);
+  }
   node.add(row.kind, {.attributes = attributes_of(node, row)});
 }
 
@@ -46,7 +49,12 @@ void pair(OnnxNode& node, const Operator& row) {
   node.add(row.kind, {.attributes = attributes_of(node, row), .inputs = {0, 1}});
 }
 
-void several(OnnxNode& node, const Operator& row) { node.add(row.kind, {.seen = node.inputs()}); }
+void several(OnnxNode& node, const Operator& row) {
+  if (node.num_inputs() == 1) {
+    return node.pass_on();
+  }
+  node.add(row.kind, {.seen = node.inputs()});
+}
 
 void unchanged(OnnxNode& node, const Operator&) { node.pass_on(); }
 
@@ -54,15 +62,15 @@ void binary(OnnxNode& node, const Operator& row) {
   if (node.num_inputs() != 2) {
     return several(node, row);
   }
-  const std::vector<Output> sides = node.inputs();
   const Shape& shape = node.result().shape;
   for (const int i : {0, 1}) {
-    const bool other_is_setting = !node.is_data(i == 0 ? 1 : 0);
-    if (other_is_setting && node.shape(static_cast<std::size_t>(i)) == shape) {
-      node.add(operators::with_constant(row.kind, i == 1), {.inputs = {i}});
+    if (!node.is_data(i == 0 ? 1 : 0)) {  // a setting, which may be what the other is broadcast to
+      const bool is_whole = node.shape(static_cast<std::size_t>(i)) == shape;
+      node.add(is_whole ? operators::with_constant(row.kind, i == 1) : row.kind, {.inputs = {i}});
       return;
     }
   }
+  const std::vector<Output> sides = node.inputs();
   if (operators::swaps(row.kind, sides[0].shape, sides[1].shape, shape)) {
     node.add(row.kind, {.inputs = {1, 0}, .seen = {sides[1], sides[0]}});
   } else {
