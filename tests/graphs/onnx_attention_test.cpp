@@ -189,6 +189,8 @@ TEST(OnnxAttention, KnowsTheLayersAround) {
   EXPECT_EQ(find(model, "skip_simplified_layer_normalization/bias_add").flops, 320);
   EXPECT_EQ(find(model, "rotary_embedding").flops, 3 * 320);
   EXPECT_EQ(find(model, "bias_split_gelu").outputs[0].shape.back(), 16);
+  EXPECT_EQ(find(model, "bias_split_gelu").kind, "multiply");
+  EXPECT_EQ(find(model, "bias_split_gelu/activation").flops, 5 * 160);
   EXPECT_EQ(find(model, "group_norm").flops, 7 * 2 * 8 * 8 * 16);
   EXPECT_EQ(find(model, "group_norm/activation").kind, "silu");
   EXPECT_EQ(find(model, "mo_e").flops, 2 * 10 * 2 * (32 * 64 + 64 * 32));

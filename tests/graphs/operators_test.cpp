@@ -197,8 +197,7 @@ TEST(Operators, AttributesAreKeptInFiles) {
 TEST(Operators, FilesWithoutAttributesGetThoseOfTheKey) {
   const OpGraph graph = small_network();
   for (OpId op = 0; op < num_ops(graph); ++op) {
-    EXPECT_EQ(operators::attributes_from_key(graph[op].kind, graph[op].shape), graph[op].attributes)
-        << graph[op].name;
+    EXPECT_EQ(operators::attributes_from_key(graph[op]), graph[op].attributes) << graph[op].name;
   }
 }
 

@@ -3,7 +3,6 @@
 #include "model/assemble.hpp"
 #include "operators/operators.hpp"
 
-#include <utility>
 #include <vector>
 
 namespace emplace::onnx_model {

@@ -10,7 +10,6 @@
 #include <emplace/base/id_vector.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -14,6 +14,7 @@
 #include <emplace/graphs/model_builder.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <span>
@@ -89,9 +90,8 @@ class OnnxNode : public NodeView {
 /// Grows the forward graph of a model.
 class OnnxImporter {
  public:
-  /// Imports `model`; `source` begins each error.
-  /// If it is to be trained, the graph ends in a loss: the model's own, or the mean cross entropy
-  /// of its results (add_losses() says of which).
+  /// Imports `model`; `source` begins each error. If it is to be trained, the graph ends in a loss:
+  /// the model's own, or the mean cross entropy of its results (add_losses() says of which).
   OnnxImporter(const Model& model, const std::string& source, bool is_trained)
       : model_(model), source_(source), is_trained_(is_trained) {}
 

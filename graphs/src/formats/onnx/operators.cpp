@@ -7,7 +7,6 @@
 #include <array>
 #include <cctype>
 #include <map>
-#include <span>
 
 namespace emplace::onnx_model {
 namespace {

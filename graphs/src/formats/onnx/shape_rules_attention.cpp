@@ -5,10 +5,7 @@
 #include "model/assemble.hpp"
 #include "operators/operators.hpp"
 
-#include <emplace/base/error.hpp>
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 
