@@ -76,8 +76,12 @@ TEST(OnnxAttention, PackedQueriesAreRotated) {
     })",
                                          {total(4)}));
   const Op& op = find(model, "group_query_attention");
+  EXPECT_EQ(op.flops, attention_flops(2, 8, 4, 4, 16));
   // Each of 8 + 2 heads is rotated: 3 FLOPs for a number.
-  EXPECT_EQ(op.flops, attention_flops(2, 8, 4, 4, 16) + 3 * 2 * 4 * (8 + 2) * 16);
+  const Op& rotation = find(model, "group_query_attention/rotation");
+  EXPECT_EQ(rotation.kind, "rotary_embedding");
+  EXPECT_EQ(rotation.flops, 3 * 2 * 4 * (8 + 2) * 16);
+  EXPECT_THAT(rotation.outputs[0].shape, ElementsAre(2, 4, 192));
   EXPECT_THAT(op.outputs[0].shape, ElementsAre(2, 4, 128));
 }
 
@@ -95,9 +99,8 @@ TEST(OnnxAttention, HeadsMayBePackedInEachWay) {
   EXPECT_EQ(find(model, "multi_head_attention").flops, attention_flops(2, 4, 5, 7, 8));
   EXPECT_EQ(find(model, "multi_head_attention_2").flops, attention_flops(2, 4, 5, 5, 8));
   EXPECT_EQ(find(model, "multi_head_attention_3").flops, attention_flops(2, 4, 5, 7, 8));
-  // A bias for each of three times 32 numbers, and three earlier positions.
-  EXPECT_EQ(find(model, "multi_head_attention_4").flops,
-            attention_flops(2, 4, 5, 8, 8) + 2 * 5 * 96);
+  // Three earlier positions; the bias is read, its sum not counted.
+  EXPECT_EQ(find(model, "multi_head_attention_4").flops, attention_flops(2, 4, 5, 8, 8));
   EXPECT_THAT(find(model, "multi_head_attention_4").outputs[1].shape, ElementsAre(2, 4, 8, 8));
   EXPECT_EQ(totals(model).parameters, 96);
 }
@@ -186,6 +189,8 @@ TEST(OnnxAttention, KnowsTheLayersAround) {
   EXPECT_EQ(find(model, "skip_simplified_layer_normalization/bias_add").flops, 320);
   EXPECT_EQ(find(model, "rotary_embedding").flops, 3 * 320);
   EXPECT_EQ(find(model, "bias_split_gelu").outputs[0].shape.back(), 16);
+  EXPECT_EQ(find(model, "bias_split_gelu").kind, "multiply");
+  EXPECT_EQ(find(model, "bias_split_gelu/activation").flops, 5 * 160);
   EXPECT_EQ(find(model, "group_norm").flops, 7 * 2 * 8 * 8 * 16);
   EXPECT_EQ(find(model, "group_norm/activation").kind, "silu");
   EXPECT_EQ(find(model, "mo_e").flops, 2 * 10 * 2 * (32 * 64 + 64 * 32));

@@ -50,7 +50,7 @@ TEST(Onnx, CountsWhatIsPublishedOfResNets) {
   EXPECT_EQ(totals(resnet18).parameters, 11689512);
   EXPECT_NEAR(static_cast<double>(flops_of(resnet18, {"conv2d", "matmul"})) / 2, 1.81e9, 0.005e9);
   EXPECT_EQ(count_kinds(resnet18)["conv2d"], 20);
-  EXPECT_EQ(count_kinds(resnet18)["batch_norm"], 20);
+  EXPECT_EQ(count_kinds(resnet18)["batch_norm_inference"], 20);
   EXPECT_EQ(count_kinds(resnet18)["add"], 8);  // one for each residual block
 }
 
@@ -139,7 +139,7 @@ TEST(Onnx, GivesOpsTheShapesOfTheBuilders) {
 
   const OpGraph theirs = import(model(R"(g (float[2, 3, 32, 32] x) => (float[2, 10] y) {
       a = Conv <strides = [2, 2], pads = [0, 0, 1, 1]> (x, filters)
-      b = BatchNormalization (a, scale, offset, mean, variance)
+      b = BatchNormalization <training_mode = 1> (a, scale, offset, mean, variance)
       c = Relu (b)
       d = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (c)
       e = GlobalAveragePool (d)
@@ -190,6 +190,44 @@ TEST(Onnx, GivesOpsOfTodaysLayersTheShapesOfTheBuilders) {
   expect_alike(theirs, ours,
                {"depthwise_conv2d", "bias_add", "conv2d_transpose", "reshape", "layer_norm",
                 "slice", "transpose", "batch_matmul"});
+}
+
+// By moving statistics where the model is not trained: a multiply-add for each number.
+TEST(Onnx, NormalizesAsTheModelIsUsed) {
+  const std::string bytes =
+      model(R"(g (float[2, 8, 4, 5] x) => (float[2, 8, 4, 5] y) {
+      y = BatchNormalization (x, scale, offset, mean, variance)
+    })",
+            {{"scale", {8}}, {"offset", {8}}, {"mean", {8}}, {"variance", {8}}});
+  const OpGraph graph = import(bytes);
+  const Op& used = find(graph, "batch_normalization");
+  EXPECT_EQ(used.kind, "batch_norm_inference");
+  EXPECT_EQ(used.shape, (std::vector<std::int64_t>{2, 8, 20}));
+  EXPECT_EQ(used.flops, 2 * 320);
+  EXPECT_EQ(used.persistent_bytes, 64);
+  EXPECT_EQ(used.bytes_read, 4 * 320 + 64 + 64);  // maps, scale and offset, statistics
+  EXPECT_EQ(used.bytes_written, 4 * 320);
+  const OpGraph training = import(bytes, ":training=true");
+  const Op& trained = find(training, "batch_normalization");
+  EXPECT_EQ(trained.kind, "batch_norm");
+  EXPECT_EQ(trained.flops, 5 * 320);
+}
+
+// The same op, however a model says it.
+TEST(Onnx, GivesOneOpToWhatIsOne) {
+  const OpGraph graph = import(model(R"(g (float[2, 8, 6, 6] x) => (float[2, 8, 1, 1] y) {
+      a = Neg (x)
+      b = ReduceMean <axes = [-1, 2]> (a)
+      c = GlobalAveragePool (x)
+      d = Einsum <equation = "nchw,kc->nkhw"> (x, w)
+    })",
+                                     {{"w", {4, 8}}}));
+  EXPECT_EQ(find(graph, "neg").kind, "neg");
+  EXPECT_EQ(find(graph, "reduce_mean").kind, "avg_pool");
+  EXPECT_EQ(find(graph, "reduce_mean").shape, find(graph, "global_average_pool").shape);
+  EXPECT_EQ(find(graph, "reduce_mean").flops, find(graph, "global_average_pool").flops);
+  EXPECT_EQ(find(graph, "einsum").kind, "matmul");
+  EXPECT_EQ(find(graph, "einsum").flops, 2LL * 2 * 36 * 8 * 4);
 }
 
 TEST(Onnx, LetsAVariableLiveWithItsFirstReader) {

@@ -93,6 +93,7 @@ bool is_broadcast(const Call& call) {
 // broadcast are another kind: kernels read them by index.
 void count_pair(Op& op, const Call& call) {
   count_results(op, call);
+  op.flops = product({op.flops, std::max<std::int64_t>(std::ssize(call.inputs) - 1, 1)});
   if (is_broadcast(call)) {
     op.kind = fmt::format("broadcast_{}", call.of.kind.name);
   }
@@ -371,6 +372,13 @@ constexpr Operator plain(std::string_view name, std::string_view summary, std::i
           .only_imported = true};
 }
 
+// Bits of two integers.
+constexpr Operator bits(std::string_view name, std::string_view summary) {
+  Operator row = plain(name, summary, 1, nullptr, kInPlace);
+  row.infer = infer_broadcast;
+  return row;
+}
+
 // The gradient of a kind that `emplace calibrate` runs.
 constexpr Operator gradient_of(std::string_view name, std::string_view summary,
                                std::int64_t flops) {
@@ -469,10 +477,10 @@ constexpr std::array kElementwiseRows = {
     plain("div_backward", "gradient of a quotient by what it is divided by", 3),
     plain("max_backward", "gradient of max and min", 1),
     plain("pow_backward", "gradient of a power", 3),
-    plain("bit_shift", "bits moved by some places", 1, nullptr, kInPlace),
-    plain("bitwise_and", "bits of both of two integers", 1, nullptr, kInPlace),
-    plain("bitwise_or", "bits of one of two integers", 1, nullptr, kInPlace),
-    plain("bitwise_xor", "bits of one of two integers, not both", 1, nullptr, kInPlace),
+    bits("bit_shift", "bits moved by some places"),
+    bits("bitwise_and", "bits of both of two integers"),
+    bits("bitwise_or", "bits of one of two integers"),
+    bits("bitwise_xor", "bits of one of two integers, not both"),
     truth("and", "both of two truth values"),
     truth("equal", "comparison"),
     truth("greater", "comparison"),

@@ -93,6 +93,19 @@ void count_pick(Op& op, const Call& call) {
   read_only_result(op, call);
 }
 
+// Rows of a table of quantized numbers, and of its scales and zeros; a number takes a difference
+// and a product. Inputs are the table, the ids, scales and zeros, all as many rows as the table.
+void count_quantized_gather(Op& op, const Call& call) {
+  count_movement(op, call);
+  op.flops = product({call.of.flops, call.elements()});
+  const std::int64_t lookups = product(call.input(1).shape);
+  const std::int64_t rows = call.input(0).shape.empty() ? 1 : call.input(0).shape[0];
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const std::int64_t bytes = i == 1 ? 0 : call.inputs[i].bytes;
+    op.bytes_read += product({bytes / std::max<std::int64_t>(rows, 1), lookups}) - bytes;
+  }
+}
+
 // Zeros around a block: the key is that of the block.
 void count_block_gradient(Op& op, const Call& call) {
   op.shape = {call.input_elements(), call.elements()};
@@ -112,7 +125,6 @@ void count_copies_gradient(Op& op, const Call& call) {
 
 // Where rows are picked several times, their gradients are added up.
 void count_pick_gradient(Op& op, const Call& call) {
-  op.kind = fmt::format("{}_backward", call.of.kind.name);
   op.flops = call.input_elements();
 }
 
@@ -338,6 +350,11 @@ constexpr std::array kMovements = {
         .only_imported = true},
     moves("one_hot", "rows with one number that is not 0"),
     moves("pad", "numbers around a tensor", pad),
+    Operator{.kind = {"quantized_gather", kDataMovement, true, kMoved,
+                      "parts of a quantized tensor, as real numbers"},
+             .count = count_quantized_gather,
+             .flops = 2,
+             .only_imported = true},
     moves("range", "numbers at equal distances"),
     Operator{.kind = {"resize", kDataMovement, true, kMoved, "a map in another size"},
              .count = count_resize,

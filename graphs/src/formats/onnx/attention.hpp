@@ -4,20 +4,12 @@
 // Attention, MultiHeadAttention, GroupQueryAttention and their kin. They differ in how heads are
 // packed, and in where earlier keys and values stand.
 
-#include "attributes.hpp"
-#include "numbers.hpp"
+#include "inference.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace emplace::onnx_model {
-
-/// Shows an operator's inputs; null is one that is left out, or whose numbers are not known.
-struct Operands {
-  const onnx::NodeProto& node;
-  std::vector<const Shape*> shapes{};
-  std::vector<const Numbers*> numbers{};
-};
 
 /// Holds the sizes of attention.
 struct AttentionSizes {
@@ -30,13 +22,16 @@ struct AttentionSizes {
   std::int64_t cached = 0;       ///< positions that the caches of keys and values have room for
   std::int64_t width = 0;        ///< numbers of a query's head, and of a key's
   std::int64_t value_width = 0;  ///< numbers of a value's head
+
+  /// Returns queries, keys and values as our library has them, heads apart.
+  std::vector<Output> heads_apart(DataType type) const;
 };
 
 /// Returns the sizes of a node, by the operator; throws kFormat where inputs do not fit.
-AttentionSizes standard_attention_sizes(const Operands& operands);     ///< ONNX, opset 23
-AttentionSizes projected_attention_sizes(const Operands& operands);    ///< Attention, QAttention
-AttentionSizes multi_head_attention_sizes(const Operands& operands);   ///< MultiHeadAttention
-AttentionSizes masked_attention_sizes(const Operands& operands);       ///< DecoderMasked...
-AttentionSizes group_query_attention_sizes(const Operands& operands);  ///< GroupQueryAttention
+AttentionSizes standard_attention_sizes(const NodeView& node);     ///< ONNX, opset 23
+AttentionSizes projected_attention_sizes(const NodeView& node);    ///< Attention, QAttention
+AttentionSizes multi_head_attention_sizes(const NodeView& node);   ///< MultiHeadAttention
+AttentionSizes masked_attention_sizes(const NodeView& node);       ///< DecoderMasked...
+AttentionSizes group_query_attention_sizes(const NodeView& node);  ///< GroupQueryAttention
 
 }  // namespace emplace::onnx_model

@@ -5,163 +5,118 @@
 #include "conversions.hpp"
 #include "model/assemble.hpp"
 
-#include <emplace/base/error.hpp>
-
 #include <utility>
 #include <vector>
 
 namespace emplace::onnx_model::convert {
 namespace {
 
-Tensor emit_sum(OnnxNode& node, Tensor a, Tensor b, std::string_view suffix) {
-  Op op = node.make_op("add", suffix);
-  op.shape = {elements(node.result())};
-  op.flops = op.shape[0];
-  op.outputs = {node.result()};
-  return node.emit(std::move(op), {a, b});
+Tensor add_sum(OnnxNode& node, Source a, Source b, std::string_view suffix) {
+  return node.add("add", {.suffix = suffix, .inputs = {a, b}, .results = {node.result()}});
 }
 
-Op start_norm(OnnxNode& node, const Operator& row) {
-  const std::int64_t columns = node.result().shape.back();
-  const std::int64_t count = elements(node.result());
-  Op op = node.make_op(row.kind);
-  op.shape = {columns == 0 ? 0 : count / columns, columns};
-  op.flops = product({row.flops, count});
-  return op;
+// What is added to the scores, and to queries, keys and values before, is not counted.
+void add_attention(OnnxNode& node, const AttentionSizes& sizes, bool is_causal,
+                   std::vector<Source> inputs = {}) {
+  node.add("attention", {.attributes = AttentionAttributes{.is_causal = is_causal},
+                         .inputs = std::move(inputs),
+                         .seen = sizes.heads_apart(node.result().type)});
 }
 
-// Scores of each query with each key, their softmax, and the weighted sums of values.
-Op start_attention(OnnxNode& node, const AttentionSizes& sizes) {
-  Op op = node.make_op("attention");
-  op.shape = {sizes.batch, sizes.heads, sizes.queries, sizes.keys, sizes.width, sizes.value_width};
-  const std::int64_t scores = product({sizes.batch, sizes.heads, sizes.queries, sizes.keys});
-  op.flops = sum({product({2, scores, sizes.width}), product({2, scores, sizes.value_width}),
-                  product({5, scores})});
-  return op;
-}
-
-// A number of each query and key is rotated: a pair takes four products, a sum and a difference.
-std::int64_t rotation_flops(const AttentionSizes& sizes) {
-  return product(
-      {3, sizes.batch, sizes.width,
-       sum({product({sizes.heads, sizes.queries}), product({sizes.kv_heads, sizes.new_keys})})});
-}
-
-bool rotates(const OnnxNode& node) { return integer_attribute(node.proto(), "do_rotary", 0) != 0; }
-
-void emit_attention(OnnxNode& node, Op op) {
-  const std::vector<Tensor> inputs = node.read_data(op);
-  node.emit_results(std::move(op), inputs);
+// Rotates so many heads in `x`, which has others beside them where they are packed.
+Tensor rotate(OnnxNode& node, Source x, const Output& packed, Shape heads,
+              std::string_view suffix) {
+  return node.add("rotary_embedding", {.suffix = suffix,
+                                       .inputs = {x},
+                                       .seen = {make_output(std::move(heads), packed.type)},
+                                       .results = {packed}});
 }
 
 }  // namespace
 
 // The projections of queries, keys and values are one product.
 void attention(OnnxNode& node, const Operator&) {
-  const AttentionSizes sizes = projected_attention_sizes(node.operands());
-  const Shape& x = node.input(0).shape;
-  const Shape& weights = node.input(1).shape;
-  const Output joined = make_output({x[0], x[1], weights[1]}, node.result().type);
-  Op projection = node.make_op("matmul", "projection");
-  projection.shape = {product({x[0], x[1]}), weights[1], weights[0]};
-  projection.flops = product({2, product(projection.shape)});
-  projection.outputs = {joined};
-  const Tensor a = node.read(projection, 0);
-  const Tensor b = node.read(projection, 1);
-  Tensor y = node.emit(std::move(projection), {a, b});
+  const AttentionSizes sizes = projected_attention_sizes(node);
+  const Output joined =
+      make_output({sizes.batch, sizes.queries, node.shape(1)[1]}, node.result().type);
+  Tensor y = node.add("matmul", {.suffix = "projection", .inputs = {0, 1}, .results = {joined}});
   if (node.is_data(2)) {
-    y = bias_add(node, y, joined, 2, {product({x[0], x[1]}), weights[1]});
+    y = add_bias(node, y, 2, joined);
   }
-  Op op = start_attention(node, sizes);
-  op.flops = sum({op.flops, rotates(node) ? rotation_flops(sizes) : 0});
-  std::vector<Tensor> inputs{y};
-  for (const std::size_t past : {std::size_t{4}, std::size_t{8}}) {
-    if (node.is_data(past) && node.input(past).shape.size() == 5) {
-      inputs.push_back(node.read(op, past));
+  if (node.flag("do_rotary")) {
+    y = rotate(node, y, joined, {sizes.batch, 2 * sizes.heads, sizes.queries, sizes.width},
+               "rotation");
+  }
+  std::vector<Source> inputs{y};
+  for (const int past : {4, 8}) {
+    const auto index = static_cast<std::size_t>(past);
+    if (node.is_data(index) && node.shape(index).size() == 5) {
+      inputs.emplace_back(past);
     }
   }
-  node.emit_results(std::move(op), inputs);
+  add_attention(node, sizes, node.flag("unidirectional"), std::move(inputs));
 }
 
 void standard_attention(OnnxNode& node, const Operator&) {
-  emit_attention(node, start_attention(node, standard_attention_sizes(node.operands())));
+  add_attention(node, standard_attention_sizes(node), node.flag("is_causal"));
 }
 
-// The bias is added to queries, keys and values.
-void multi_head_attention(OnnxNode& node, const Operator& row) {
-  const bool is_masked = row.op_type == "DecoderMaskedMultiHeadAttention";
-  const AttentionSizes sizes = is_masked ? masked_attention_sizes(node.operands())
-                                         : multi_head_attention_sizes(node.operands());
-  Op op = start_attention(node, sizes);
-  if (node.has_input(is_masked ? 10 : 3)) {
-    const std::int64_t keys = product({sizes.new_keys, sum({sizes.width, sizes.value_width})});
-    op.flops = sum({op.flops, product({sizes.batch, sizes.heads,
-                                       sum({product({sizes.queries, sizes.width}), keys})})});
-  }
-  emit_attention(node, std::move(op));
+void multi_head_attention(OnnxNode& node, const Operator&) {
+  add_attention(node, multi_head_attention_sizes(node), node.flag("unidirectional"));
 }
 
+void masked_attention(OnnxNode& node, const Operator&) {
+  add_attention(node, masked_attention_sizes(node), true);
+}
+
+// Queries and keys may be rotated; the tables of cosines and sines are inputs 7 and 8.
 void group_query_attention(OnnxNode& node, const Operator&) {
-  const AttentionSizes sizes = group_query_attention_sizes(node.operands());
-  Op op = start_attention(node, sizes);
-  op.flops = sum({op.flops, rotates(node) ? rotation_flops(sizes) : 0});
-  emit_attention(node, std::move(op));
-}
-
-// Tables of cosines and sines, positions and the numbers themselves. Of heads packed side by side,
-// or [batch, heads, positions, width].
-void rotary_embedding(OnnxNode& node, const Operator&) {
-  const Shape& x = node.input(0).shape;
-  const std::int64_t positions = x.size() < 2 ? 1 : x[x.size() - 2];
-  const std::int64_t width = x.empty() ? 1 : x.back();
-  const std::int64_t row = product({positions, width});
-  Op op = node.make_op("rotary_embedding");
-  op.shape = {row == 0 ? 0 : elements(node.input(0)) / row, positions, width};
-  op.flops = product({3, elements(node.input(0))});
-  emit_attention(node, std::move(op));
+  const AttentionSizes sizes = group_query_attention_sizes(node);
+  if (!node.flag("do_rotary")) {
+    return add_attention(node, sizes, true);
+  }
+  const bool is_packed = !node.has_input(1);
+  const std::int64_t in_queries = sizes.heads + (is_packed ? sizes.kv_heads : 0);
+  std::vector<Source> inputs{rotate(
+      node, 0, node.input(0), {sizes.batch, in_queries, sizes.queries, sizes.width}, "rotation")};
+  if (!is_packed) {
+    inputs.emplace_back(rotate(node, 1, node.input(1),
+                               {sizes.batch, sizes.kv_heads, sizes.new_keys, sizes.width},
+                               "rotation_of_keys"));
+  }
+  for (int i = 2; i < node.node().input_size(); ++i) {
+    if (i != 7 && i != 8 && node.is_data(static_cast<std::size_t>(i))) {
+      inputs.emplace_back(i);
+    }
+  }
+  add_attention(node, sizes, true, std::move(inputs));
 }
 
 // The inputs are x, what is added to it, scale, offset where means are subtracted, and a bias of x.
 void skip_layer_norm(OnnxNode& node, const Operator& row) {
   const bool has_offset = row.kind != "rms_norm";
-  const std::size_t bias = has_offset ? 4 : 3;
-  Op op = start_norm(node, row);
-  Tensor x = node.read(op, 0);
-  if (node.is_data(bias)) {
-    x = bias_add(node, x, node.result(), bias, op.shape);
+  const int bias = has_offset ? 4 : 3;
+  Source x = 0;
+  if (node.is_data(static_cast<std::size_t>(bias))) {
+    x = add_bias(node, x, bias, node.result());
   }
-  const Tensor skip = node.read(op, 1);
-  const Tensor joined = emit_sum(node, x, skip, "add");
-  const Shape statistics{op.shape[0], has_offset ? 2 : 1};
-  if (has_offset) {
-    node.give(0, emit_norm(node, std::move(op), joined, 2, statistics));
-  } else {
-    op.outputs = {node.result(), make_output(statistics, DataType::kFloat32)};
-    const Tensor scale = node.read(op, 2);
-    node.give(0, node.emit(std::move(op), {joined, scale}));
-  }
+  const Tensor joined = add_sum(node, x, 1, "add");
+  node.give(0, normalize(node, row.kind, AxisAttributes{}, joined, 2));
   node.give(3, joined);
 }
 
 // The inputs are ids, segments, the tables of words, positions and segments, scale and offset.
 void embed_layer_norm(OnnxNode& node, const Operator& row) {
-  const auto look_up = [&](std::size_t table, std::string_view suffix) {
-    const Shape& shape = node.input(table).shape;
-    Op lookup = node.make_op("embedding", suffix);
-    lookup.shape = {elements(node.input(0)), shape.at(0), shape.at(1)};
-    lookup.bytes_read = node.result().bytes - node.input(table).bytes;
-    lookup.outputs = {node.result()};
-    const Tensor rows = node.read(lookup, table);
-    const Tensor ids = node.read(lookup, 0);
-    return node.emit(std::move(lookup), {rows, ids});
+  const auto look_up = [&](int table, std::string_view suffix) {
+    return node.add("embedding",
+                    {.suffix = suffix, .inputs = {table, 0}, .results = {node.result()}});
   };
-  Tensor total = emit_sum(node, look_up(2, "words"), look_up(3, "positions"), "add");
+  const Tensor words = look_up(2, "words");
+  Tensor total = add_sum(node, words, look_up(3, "positions"), "add");
   if (node.has_input(4)) {
-    total = emit_sum(node, total, look_up(4, "segments"), "add_segments");
+    total = add_sum(node, total, look_up(4, "segments"), "add_segments");
   }
-  Op op = start_norm(node, row);
-  const Shape statistics{op.shape[0], 2};
-  node.give(0, emit_norm(node, std::move(op), total, 5, statistics));
+  node.give(0, normalize(node, row.kind, AxisAttributes{}, total, 5));
   node.give(2, total);
 }
 

@@ -2,6 +2,7 @@
 
 #include "model/assemble.hpp"
 #include "operators.hpp"
+#include "operators/operators.hpp"
 #include "transforms/losses.hpp"
 
 #include <emplace/base/check.hpp>
@@ -9,7 +10,6 @@
 #include <emplace/base/id_vector.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -34,161 +34,157 @@ std::string scope_of(std::string_view name) {
 
 // --- OnnxNode ---
 
-std::int64_t OnnxNode::opset() const { return importer_.model_.opset; }
-
-const std::string& OnnxNode::input_name(std::size_t index) const {
-  if (!has_input(index)) {
-    throw Error(ErrorCode::kFormat, describe_missing_input(proto_, index));
-  }
-  return proto_.input(static_cast<int>(index));
-}
-
-bool OnnxNode::has_input(std::size_t index) const {
-  return index < num_inputs() && !proto_.input(static_cast<int>(index)).empty();
-}
-
-Operands OnnxNode::operands() const {
-  Operands operands{.node = proto_};
-  for (std::size_t i = 0; i < num_inputs(); ++i) {
-    operands.shapes.push_back(has_input(i) ? &input(i).shape : nullptr);
-    operands.numbers.push_back(numbers(i));
-  }
-  return operands;
-}
+OnnxNode::OnnxNode(OnnxImporter& importer, const onnx::NodeProto& proto)
+    : NodeView(proto, importer.model_.opset, importer.inputs_of(proto)), importer_(importer) {}
 
 bool OnnxNode::is_data(std::size_t index) const {
-  return has_input(index) && (importer_.value(input_name(index)).origin != Origin::kConstant ||
-                              product(input(index).shape) > kMaxSetting);
+  return has_input(index) &&
+         (value(index).origin != Origin::kConstant || product(shape(index)) > kMaxSetting);
 }
 
 bool OnnxNode::is_weight(std::size_t index) const {
-  return has_input(index) && importer_.value(input_name(index)).origin == Origin::kWeight;
-}
-
-const Output& OnnxNode::input(std::size_t index) const {
-  return importer_.value(input_name(index)).output;
+  return has_input(index) && value(index).origin == Origin::kWeight;
 }
 
 const Output& OnnxNode::result() const {
-  for (const std::string& name : proto_.output()) {
+  for (const std::string& name : node().output()) {
     if (const auto found = importer_.model_.values.find(name);
         found != importer_.model_.values.end()) {
       return found->second.output;
     }
   }
-  EMPLACE_CHECK(false, "node '{}' has no result", proto_.name());
+  EMPLACE_CHECK(false, "node '{}' has no result", node().name());
 }
 
-const Numbers* OnnxNode::numbers(std::size_t index) const {
-  if (!has_input(index)) {
-    return nullptr;
-  }
-  const auto& numbers = importer_.value(input_name(index)).numbers;
-  return numbers ? &*numbers : nullptr;
-}
+bool OnnxNode::is_trained() const { return importer_.is_trained_; }
 
 bool OnnxNode::is_trained_result() const {
-  return proto_.output_size() > 0 && importer_.trained_results_.contains(proto_.output(0));
+  return num_outputs() > 0 && importer_.trained_results_.contains(node().output(0));
 }
 
-Op OnnxNode::make_op(std::string_view kind, std::string_view suffix) const {
-  const std::string name = proto_.name().empty() ? kind_of(proto_.op_type()) : proto_.name();
+Op OnnxNode::make_op(std::string_view suffix) const {
+  const std::string name = node().name().empty() ? kind_of(node().op_type()) : node().name();
   return {.name = suffix.empty() ? importer_.node_name(name)
                                  : importer_.unique_name(fmt::format("{}/{}", name, suffix)),
-          .kind = std::string(kind),
           .scope = scope_of(name)};
 }
 
-Tensor OnnxNode::read(Op& reader, std::size_t index) {
-  const std::string name(importer_.resolve(input_name(index)));
-  const KnownValue& value = importer_.value(name);
+// An input as `reader` sees it; a variable that is read for the first time shares its device.
+Tensor OnnxNode::read(Op& reader, Source source) {
+  if (const auto* tensor = std::get_if<Tensor>(&source)) {
+    return *tensor;
+  }
+  if (const auto* joined = std::get_if<Joined>(&source)) {
+    return read_joined(reader, *joined);
+  }
+  const int index = std::get<int>(source);
+  const KnownValue& read = value(static_cast<std::size_t>(index));
+  const std::string name(importer_.resolve(node().input(index)));
   if (const auto known = importer_.tensors_.find(name); known != importer_.tensors_.end()) {
     return known->second;
   }
-  if (value.origin == Origin::kComputed) {
+  if (read.origin == Origin::kComputed) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("it reads '{}', a result that its producer has in training only",
                             excerpt(name)));
   }
-  Op op{.kind = value.origin == Origin::kWeight ? "variable" : "constant",
-        .shape = value.output.shape,
-        .outputs = {value.output}};
-  op.parameters = value.origin == Origin::kWeight ? product(value.output.shape) : 0;
+  Op op{.kind = read.origin == Origin::kWeight ? "variable" : "constant",
+        .shape = read.output.shape,
+        .outputs = {read.output}};
+  op.parameters = read.origin == Origin::kWeight ? product(read.output.shape) : 0;
   return importer_.stored(reader, name, std::move(op));
 }
 
-Tensor OnnxNode::read_joined(Op& reader, std::size_t first, std::size_t second) {
-  const std::string name = fmt::format("{}+{}", importer_.resolve(input_name(first)),
-                                       importer_.resolve(input_name(second)));
+Tensor OnnxNode::read_joined(Op& reader, Joined weights) {
+  const auto [first, second] = weights;
+  const std::string name = fmt::format("{}+{}", importer_.resolve(node().input(first)),
+                                       importer_.resolve(node().input(second)));
   if (const auto known = importer_.tensors_.find(name); known != importer_.tensors_.end()) {
     return known->second;
   }
-  std::vector<std::int64_t> shape = input(first).shape;
+  const Output& one = input(static_cast<std::size_t>(first));
+  Shape shape = one.shape;
   shape.insert(shape.begin(), 2);
   Op op{.kind = "variable",
         .shape = shape,
-        .outputs = {make_output(shape, input(first).type)},
+        .outputs = {make_output(shape, one.type)},
         .parameters = product(shape)};
   return importer_.stored(reader, name, std::move(op));
 }
 
-std::vector<Tensor> OnnxNode::read_data(Op& reader) {
+// Adds the op; with no name of an operator, it is counted already.
+Tensor OnnxNode::emit(Op op, std::string_view name, Parts parts) {
+  if (parts.inputs.empty()) {
+    for (int i = 0; i < node().input_size(); ++i) {
+      if (is_data(static_cast<std::size_t>(i))) {
+        parts.inputs.emplace_back(i);
+      }
+    }
+  }
   std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < num_inputs(); ++i) {
-    if (is_data(i)) {
-      tensors.push_back(read(reader, i));
+  for (const Source& source : parts.inputs) {
+    tensors.push_back(read(op, source));
+  }
+  std::vector<int> given;
+  op.outputs = std::move(parts.results);
+  if (op.outputs.empty()) {
+    for (int i = 0; i < node().output_size(); ++i) {
+      const auto found = importer_.model_.values.find(node().output(i));
+      if (found != importer_.model_.values.end()) {
+        op.outputs.push_back(found->second.output);
+        given.push_back(i);
+      }
     }
   }
-  return tensors;
-}
-
-Tensor OnnxNode::emit(Op op, std::span<const Tensor> inputs) {
-  return {append_op(importer_.graph_, std::move(op), inputs), 0};
-}
-
-Tensor OnnxNode::emit(Op op, std::initializer_list<Tensor> inputs) {
-  return emit(std::move(op), std::span(inputs.begin(), inputs.size()));
-}
-
-void OnnxNode::give(std::size_t index, Tensor tensor) {
-  if (std::cmp_less(index, proto_.output_size())) {
-    importer_.tensors_.emplace(proto_.output(static_cast<int>(index)), tensor);
-  }
-}
-
-void OnnxNode::emit_results(Op op, std::span<const Tensor> inputs, std::optional<Output> reserve) {
-  std::vector<std::size_t> results;
-  for (std::size_t i = 0; std::cmp_less(i, proto_.output_size()); ++i) {
-    const auto found = importer_.model_.values.find(proto_.output(static_cast<int>(i)));
-    if (found != importer_.model_.values.end()) {
-      op.outputs.push_back(found->second.output);
-      results.push_back(i);
+  op.outputs.insert(op.outputs.end(), parts.reserve.begin(), parts.reserve.end());
+  if (!name.empty()) {
+    if (parts.seen.empty()) {
+      for (const Tensor tensor : tensors) {
+        parts.seen.push_back(value_of(importer_.graph_, tensor));
+      }
     }
+    operators::count(op, name, std::move(parts.attributes), parts.seen, op.outputs);
   }
-  if (reserve) {
-    op.outputs.push_back(*std::move(reserve));
+  const OpId id = append_op(importer_.graph_, std::move(op), tensors);
+  for (std::int32_t output = 0; const int index : given) {
+    give(index, {id, output++});
   }
-  Tensor tensor = emit(std::move(op), inputs);
-  for (const std::size_t index : results) {
-    give(index, tensor);
-    ++tensor.output;
+  return {id, 0};
+}
+
+Tensor OnnxNode::add(std::string_view name, Parts parts) {
+  Op op = make_op(parts.suffix);
+  op.persistent_bytes = parts.persistent_bytes;
+  return emit(std::move(op), name, std::move(parts));
+}
+
+void OnnxNode::add_uncounted() {
+  Op op = make_op("");
+  op.kind = kind_of(node().op_type());
+  op.shape = result().shape;
+  emit(std::move(op), "", {});
+}
+
+void OnnxNode::give(int index, Tensor tensor) {
+  if (index < node().output_size()) {
+    importer_.tensors_.emplace(node().output(index), tensor);
   }
 }
 
 void OnnxNode::pass_on() {
-  importer_.aliases_.emplace(proto_.output(0), importer_.resolve(input_name(0)));
+  importer_.aliases_.emplace(node().output(0), importer_.resolve(node().input(0)));
 }
 
 // --- OnnxImporter ---
 
-OpGraph OnnxImporter::run(bool with_loss) {
+OpGraph OnnxImporter::run() {
   for (const onnx::NodeProto* node : model_.nodes) {
     node_names_.insert(node->name());
   }
   for (const std::string& name : node_names_) {
     names_.unique(name);
   }
-  if (with_loss) {
+  if (is_trained_) {
     find_trained_results();
   }
   for (const auto& input : model_.proto.graph().input()) {
@@ -204,7 +200,7 @@ OpGraph OnnxImporter::run(bool with_loss) {
   if (num_ops(graph_) == 0) {
     fail("the model has neither inputs nor nodes");
   }
-  if (with_loss) {
+  if (is_trained_) {
     add_losses();
   }
   return graph_;
@@ -261,17 +257,21 @@ Tensor OnnxImporter::stored(Op& reader, const std::string& name, Op op) {
   return tensors_[name] = {append_op(graph_, std::move(op), {}), 0};
 }
 
+std::vector<const KnownValue*> OnnxImporter::inputs_of(const onnx::NodeProto& node) const {
+  std::vector<const KnownValue*> inputs;
+  for (const std::string& name : node.input()) {
+    inputs.push_back(name.empty() ? nullptr : &value(name));
+  }
+  return inputs;
+}
+
 void OnnxImporter::add_node(const onnx::NodeProto& proto) {
   OnnxNode node(*this, proto);
   const Operator* row = find_operator(proto.domain(), proto.op_type());
   try {
     if (row == nullptr) {
       ++uncounted_[proto.op_type()];
-      Op op = node.make_op(kind_of(proto.op_type()));
-      op.shape = node.result().shape;
-      const auto inputs = node.read_data(op);
-      node.emit_results(std::move(op), inputs);
-      return;
+      return node.add_uncounted();
     }
     if (row->kind == "sigmoid" && node.is_trained_result()) {
       yes_or_no_.insert(proto.output(0));
@@ -349,14 +349,20 @@ void OnnxImporter::add_losses() {
     }
   }
   if (losses.size() > 1) {
-    Op sum{.name = unique_name("loss/add_losses"),
-           .kind = "add_losses",
-           .shape = {std::ssize(losses), 1},
-           .flops = 2 * std::ssize(losses) - 1,
-           .outputs = {make_output({}, DataType::kFloat32)},
-           .scope = "loss"};
-    append_op(graph_, std::move(sum), losses);
+    add_op("loss/add_losses", "add_losses", losses);
   }
+}
+
+// Adds an op of the loss and returns its first output.
+Tensor OnnxImporter::add_op(const std::string& name, std::string_view kind,
+                            std::span<const Tensor> inputs, std::vector<Output> results) {
+  Op op{.name = unique_name(name), .outputs = std::move(results), .scope = "loss"};
+  std::vector<Output> read;
+  for (const Tensor input : inputs) {
+    read.push_back(value_of(graph_, input));
+  }
+  operators::define(op, kind, {}, read);
+  return {append_op(graph_, std::move(op), inputs), 0};
 }
 
 // Logits are matrices, [..., classes], or maps, [N, classes, H, W].
@@ -372,7 +378,6 @@ Tensor OnnxImporter::add_loss(const std::string& result) {
   const std::int64_t columns = is_scalar                ? 1
                                : value.shape.size() < 4 ? value.shape.back()
                                                         : value.shape[1];
-  const Output scalar = make_output({}, DataType::kFloat32);
   const auto add_labels = [&](Shape shape, DataType type) {
     Op labels{.name = unique_name("labels"), .kind = "input", .shape = shape};
     labels.outputs = {make_output(std::move(shape), type)};
@@ -381,33 +386,16 @@ Tensor OnnxImporter::add_loss(const std::string& result) {
   if (is_scalar || columns == 1 || yes_or_no_.contains(result)) {
     const std::string kind = is_scalar ? "mean_squared_error" : "sigmoid_cross_entropy";
     const Tensor truth = add_labels(value.shape, value.type);
-    Op loss{.name = unique_name("loss/" + kind),
-            .kind = kind,
-            .shape = {count},
-            .flops = product({is_scalar ? 3 : 10, count}),
-            .outputs = {scalar},
-            .scope = "loss"};
-    return {append_op(graph_, std::move(loss), {logits->second, truth}), 0};
+    return add_op("loss/" + kind, kind, std::array{logits->second, truth});
   }
   const std::int64_t rows = columns == 0 ? 0 : count / columns;
   Tensor matrix = logits->second;
   if (value.shape.size() != 2) {
-    Op flatten{.name = unique_name("loss/flatten"),
-               .kind = "reshape",
-               .shape = {rows, columns},
-               .scope = "loss"};
-    flatten.outputs = {make_output({rows, columns}, value.type)};
-    matrix = {append_op(graph_, std::move(flatten), {matrix}), 0};
+    matrix = add_op("loss/flatten", "reshape", std::array{matrix},
+                    {make_output({rows, columns}, value.type)});
   }
   const Tensor truth = add_labels({rows}, DataType::kInt32);
-  // Softmax, and a logarithm and an addition for each row.
-  Op loss{.name = unique_name("loss/softmax_cross_entropy"),
-          .kind = "softmax_cross_entropy",
-          .shape = {rows, columns},
-          .flops = sum({product({5, rows, columns}), product({2, rows})}),
-          .outputs = {scalar, make_output({rows, columns}, value.type)},
-          .scope = "loss"};
-  return {append_op(graph_, std::move(loss), {matrix, truth}), 0};
+  return add_op("loss/softmax_cross_entropy", "softmax_cross_entropy", std::array{matrix, truth});
 }
 
 }  // namespace emplace::onnx_model

@@ -14,41 +14,48 @@
 #include <emplace/graphs/model_builder.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
+#include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace emplace::onnx_model {
 
 class OnnxImporter;
 
+/// Two inputs of a node that are weights, as one variable that holds one after the other.
+struct Joined {
+  int first = 0;
+  int second = 0;
+};
+
+/// What an op of a node reads: an input of the node, two in one, or what another of its ops made.
+using Source = std::variant<int, Joined, Tensor>;
+
+/// Says what an op of a node is beside its operator.
+struct Parts {
+  std::string_view suffix = "";  ///< the op is called like the node, with `/<suffix>`
+  Attributes attributes{};
+  std::vector<Source> inputs{};       ///< none: all inputs of the node that are data
+  std::vector<Output> seen{};         ///< the inputs as the operator sees them; none: as they are
+  std::vector<Output> results{};      ///< none: those of the node, of which these become tensors
+  std::vector<Output> reserve{};      ///< more results, for the gradient
+  std::int64_t persistent_bytes = 0;  ///< of what the op keeps between steps
+};
+
 /// Shows one node to its conversion and takes the ops.
-class OnnxNode {
+class OnnxNode : public NodeView {
  public:
-  OnnxNode(OnnxImporter& importer, const onnx::NodeProto& proto)
-      : importer_(importer), proto_(proto) {}
+  OnnxNode(OnnxImporter& importer, const onnx::NodeProto& proto);
 
-  /// Returns the node itself, with its attributes.
-  const onnx::NodeProto& proto() const { return proto_; }
-
-  /// Returns the version of the standard operators.
-  std::int64_t opset() const;
-
-  /// Says whether the node makes logits into probabilities at the end of a model that is trained.
+  /// Says whether the model is imported to be trained, and whether the node makes logits into
+  /// probabilities at the end of such a model.
+  bool is_trained() const;
   bool is_trained_result() const;
-
-  /// Returns the number of inputs, left out ones included.
-  std::size_t num_inputs() const { return static_cast<std::size_t>(proto_.input_size()); }
-
-  /// Returns all inputs' shapes and numbers.
-  Operands operands() const;
-
-  /// Says whether the node has an input at `index`.
-  bool has_input(std::size_t index) const;
 
   /// Says whether an input is there and no setting of the node.
   bool is_data(std::size_t index) const;
@@ -56,57 +63,40 @@ class OnnxNode {
   /// Says whether an input is an initializer that is trained.
   bool is_weight(std::size_t index) const;
 
-  /// Returns the shape, type and bytes of an input, or of the first result whose
-  /// shape is known.
-  const Output& input(std::size_t index) const;
+  /// Returns the shape, type and bytes of the first result whose shape is known.
   const Output& result() const;
 
-  /// Returns the numbers of an input, or null where they are not known.
-  const Numbers* numbers(std::size_t index) const;
+  /// Adds an op of our library, `name`, and returns its first output.
+  Tensor add(std::string_view name, Parts parts = {});
 
-  /// Starts an op that is called like the node, with `/<suffix>` if there is one.
-  Op make_op(std::string_view kind, std::string_view suffix = "") const;
-
-  /// Returns an input as `reader` sees it; a variable that is read for the first time shares the
-  /// reader's device.
-  Tensor read(Op& reader, std::size_t index);
-
-  /// Returns two weights as one variable that holds one after the other.
-  Tensor read_joined(Op& reader, std::size_t first, std::size_t second);
-
-  /// Returns all inputs that are data.
-  std::vector<Tensor> read_data(Op& reader);
-
-  /// Adds an op and returns its first output.
-  Tensor emit(Op op, std::span<const Tensor> inputs);
-  Tensor emit(Op op, std::initializer_list<Tensor> inputs);
+  /// Adds an op of which our library knows nothing, called like the node's operator.
+  void add_uncounted();
 
   /// Says that the result at `index` is this tensor.
-  void give(std::size_t index, Tensor tensor);
-
-  /// Adds an op that makes all results of the node, and `reserve` for its gradient if there is one.
-  void emit_results(Op op, std::span<const Tensor> inputs,
-                    std::optional<Output> reserve = std::nullopt);
+  void give(int index, Tensor tensor);
 
   /// Says that the first result is the first input, unchanged.
   void pass_on();
 
  private:
-  const std::string& input_name(std::size_t index) const;
+  Op make_op(std::string_view suffix) const;
+  Tensor read(Op& reader, Source source);
+  Tensor read_joined(Op& reader, Joined weights);
+  Tensor emit(Op op, std::string_view name, Parts parts);
 
   OnnxImporter& importer_;
-  const onnx::NodeProto& proto_;
 };
 
 /// Grows the forward graph of a model.
 class OnnxImporter {
  public:
-  /// Imports `model`; `source` begins each error.
-  OnnxImporter(const Model& model, const std::string& source) : model_(model), source_(source) {}
+  /// Imports `model`; `source` begins each error. If it is to be trained, the graph ends in a loss:
+  /// the model's own, or the mean cross entropy of its results (add_losses() says of which).
+  OnnxImporter(const Model& model, const std::string& source, bool is_trained)
+      : model_(model), source_(source), is_trained_(is_trained) {}
 
-  /// Returns the forward graph; if `with_loss`, one that ends in a loss: the model's own, or the
-  /// mean cross entropy of its results (add_losses() says of which).
-  OpGraph run(bool with_loss);
+  /// Returns the forward graph.
+  OpGraph run();
 
   /// Returns how many nodes each operator has that emplace does not know, and so whose FLOPs are
   /// not counted.
@@ -120,16 +110,20 @@ class OnnxImporter {
   void find_trained_results();
   void add_losses();
   Tensor add_loss(const std::string& result);
+  Tensor add_op(const std::string& name, std::string_view kind, std::span<const Tensor> inputs,
+                std::vector<Output> results = {});
   bool is_constant(const onnx::NodeProto& node) const;
   std::string unique_name(const std::string& name);
   std::string node_name(const std::string& name);
   std::string_view resolve(std::string_view name) const;
   const KnownValue& value(std::string_view name) const;
+  std::vector<const KnownValue*> inputs_of(const onnx::NodeProto& node) const;
   Tensor stored(Op& reader, const std::string& name, Op op);
   [[noreturn]] void fail(const std::string& message) const;
 
   const Model& model_;
   const std::string& source_;
+  bool is_trained_;
   OpGraph graph_;
   std::map<std::string, Tensor, std::less<>> tensors_;       // by name of the model's tensor
   std::map<std::string, std::string, std::less<>> aliases_;  // tensors that are another one

@@ -1,6 +1,7 @@
 #include "inference.hpp"
 
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -8,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <array>
 #include <utility>
 
 namespace emplace::onnx_model {
@@ -53,14 +54,14 @@ std::optional<DataType> data_type(std::int64_t type) {
   }
 }
 
-const KnownValue& Inference::value(std::size_t index) const {
+const KnownValue& NodeView::value(std::size_t index) const {
   if (!has_input(index)) {
     fail_shape(describe_missing_input(node_, index));
   }
   return *inputs_[index];
 }
 
-const Shape& Inference::shape_of_rank(std::size_t index, std::size_t rank) const {
+const Shape& NodeView::shape_of_rank(std::size_t index, std::size_t rank) const {
   const Shape& found = shape(index);
   if (found.size() < rank) {
     fail_shape(fmt::format("input {}: expected at least {} dimensions, found {}", index + 1, rank,
@@ -69,7 +70,30 @@ const Shape& Inference::shape_of_rank(std::size_t index, std::size_t rank) const
   return found;
 }
 
-Shape Inference::integers(std::size_t index) const {
+std::vector<Output> NodeView::inputs() const {
+  std::vector<Output> inputs;
+  for (const KnownValue* value : inputs_) {
+    if (value != nullptr) {
+      inputs.push_back(value->output);
+    }
+  }
+  const bool is_pair = opset_ < 7 && inputs.size() == 2;
+  const bool is_slope = is_pair && node_.op_type() == "PRelu" && inputs[1].shape.size() == 1;
+  if (is_slope || (is_pair && flag("broadcast") && find_attribute(node_, "axis") != nullptr)) {
+    const auto rank = std::ssize(inputs[0].shape);
+    const auto axis = is_slope ? std::min<std::int64_t>(rank - 1, 1) : integer("axis", 0);
+    Shape& part = inputs[1].shape;
+    const auto behind = rank - (axis < 0 ? axis + rank : axis) - std::ssize(part);
+    if (behind < 0 || behind > rank) {
+      fail_shape(fmt::format("shapes [{}] and [{}] do not fit each other at axis {}",
+                             fmt::join(inputs[0].shape, ", "), fmt::join(part, ", "), axis));
+    }
+    part.insert(part.end(), static_cast<std::size_t>(behind), 1);
+  }
+  return inputs;
+}
+
+Shape NodeView::integers(std::size_t index) const {
   const KnownValue& found = value(index);
   if (!found.numbers) {
     throw Error(ErrorCode::kUnsupported,
@@ -84,8 +108,8 @@ Shape Inference::integers(std::size_t index) const {
   return *integers;
 }
 
-std::optional<Shape> Inference::integers_or_attribute(std::size_t index,
-                                                      std::string_view name) const {
+std::optional<Shape> NodeView::integers_or_attribute(std::size_t index,
+                                                     std::string_view name) const {
   if (has_input(index)) {
     return integers(index);
   }
@@ -93,34 +117,16 @@ std::optional<Shape> Inference::integers_or_attribute(std::size_t index,
                                                 : std::nullopt;
 }
 
-const Numbers* Inference::numbers(std::size_t index) const {
-  const auto& found = value(index).numbers;
-  return found ? &*found : nullptr;
+const Numbers* NodeView::numbers(std::size_t index) const {
+  return has_input(index) && value(index).numbers ? &*value(index).numbers : nullptr;
 }
 
-Operands Inference::operands() const {
-  Operands operands{.node = node_};
-  for (std::size_t i = 0; i < num_inputs(); ++i) {
-    operands.shapes.push_back(has_input(i) ? &shape(i) : nullptr);
-    operands.numbers.push_back(has_input(i) ? numbers(i) : nullptr);
-  }
-  return operands;
-}
-
-bool Inference::is_bytes(std::size_t index) const {
+bool NodeView::is_bytes(std::size_t index) const {
   return value(index).output.bytes >= product(shape(index));
 }
 
-std::size_t Inference::place(std::int64_t axis, std::size_t rank) const {
-  const auto size = static_cast<std::int64_t>(rank);
-  if (axis < -size || axis >= size) {
-    fail_shape(fmt::format("axis {} of a tensor of {} dimensions", axis, rank));
-  }
-  return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
-}
-
-std::size_t Inference::axis(std::int64_t fallback, std::size_t rank) const {
-  return place(integer_attribute(node_, "axis", fallback), rank);
+std::size_t NodeView::axis(std::int64_t fallback, std::size_t rank) const {
+  return operators::axis_of(integer("axis", fallback), rank);
 }
 
 void Inference::give(Shape shape, DataType type) {
@@ -133,54 +139,7 @@ void Inference::give(Shape shape, DataType type) {
 }
 
 Shape broadcast_shape(const Shape& left, const Shape& right) {
-  Shape result(std::max(left.size(), right.size()));
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const auto extent = [&](const Shape& shape) {
-      const std::size_t missing = result.size() - shape.size();
-      return i < missing ? 1 : shape[i - missing];
-    };
-    if (extent(left) != extent(right) && extent(left) != 1 && extent(right) != 1) {
-      fail_shape(fmt::format("shapes [{}] and [{}] do not fit each other", fmt::join(left, ", "),
-                             fmt::join(right, ", ")));
-    }
-    result[i] = extent(left) == 1 ? extent(right) : extent(left);
-  }
-  return result;
-}
-
-Shape broadcast_part(const onnx::NodeProto& node, std::int64_t opset, const Shape& whole,
-                     const Shape& part) {
-  const bool is_slope = node.op_type() == "PRelu" && part.size() == 1;
-  if (opset >= 7 || !(is_slope || find_attribute(node, "axis") != nullptr)) {
-    return part;
-  }
-  const auto rank = std::ssize(whole);
-  const auto axis =
-      is_slope ? std::min<std::int64_t>(rank - 1, 1) : integer_attribute(node, "axis", 0);
-  const auto behind = rank - (axis < 0 ? axis + rank : axis) - std::ssize(part);
-  if (behind < 0 || behind > rank) {
-    fail_shape(fmt::format("shapes [{}] and [{}] do not fit each other at axis {}",
-                           fmt::join(whole, ", "), fmt::join(part, ", "), axis));
-  }
-  Shape extents = part;
-  extents.insert(extents.end(), static_cast<std::size_t>(behind), 1);
-  return extents;
-}
-
-std::int64_t extent_of(std::span<const std::int64_t> extents) { return product(extents); }
-
-std::vector<bool> reduced_axes(const Inference& node) {
-  const std::size_t rank = node.shape(0).size();
-  const auto axes = node.integers_or_attribute(1, "axes");
-  if (!axes || axes->empty()) {
-    const bool keeps = integer_attribute(node.node(), "noop_with_empty_axes", 0) != 0;
-    return std::vector<bool>(rank, !keeps);
-  }
-  std::vector<bool> is_reduced(rank, false);
-  for (const std::int64_t axis : *axes) {
-    is_reduced[node.place(axis, rank)] = true;
-  }
-  return is_reduced;
+  return operators::broadcast(std::array{Output{.shape = left}, Output{.shape = right}});
 }
 
 }  // namespace emplace::onnx_model

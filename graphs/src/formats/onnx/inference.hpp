@@ -5,16 +5,15 @@
 // alike; the table of operators.cpp names it. A rule sees its node through an Inference and throws
 // Error without naming file or node, which the caller puts before it.
 
-#include "attention.hpp"
 #include "attributes.hpp"
 #include "model/element_type.hpp"
 #include "numbers.hpp"
 
+#include <emplace/graphs/attributes.hpp>
 #include <emplace/graphs/op.hpp>
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,12 +44,12 @@ struct KnownValue {
 /// 8-bit integers.
 std::optional<DataType> data_type(std::int64_t type);
 
-/// Shows a node to its rule and takes the results.
-class Inference {
+/// Shows a node: its attributes, and what is known of its inputs.
+class NodeView {
  public:
   /// Describes `node` of a model whose standard operators have version `opset`; null in `inputs` is
   /// an input that is left out.
-  Inference(const onnx::NodeProto& node, std::int64_t opset, std::vector<const KnownValue*> inputs)
+  NodeView(const onnx::NodeProto& node, std::int64_t opset, std::vector<const KnownValue*> inputs)
       : node_(node), opset_(opset), inputs_(std::move(inputs)) {}
 
   const onnx::NodeProto& node() const { return node_; }
@@ -66,11 +65,18 @@ class Inference {
   }
 
   /// Returns what an input is; throws kFormat if there is none.
-  const Shape& shape(std::size_t index) const { return value(index).output.shape; }
-  DataType type(std::size_t index) const { return value(index).output.type; }
+  const KnownValue& value(std::size_t index) const;
+  const Output& input(std::size_t index) const { return value(index).output; }
+  const Shape& shape(std::size_t index) const { return input(index).shape; }
+  DataType type(std::size_t index) const { return input(index).type; }
 
   /// Returns an input's shape; throws kFormat unless it has at least `rank` dimensions.
   const Shape& shape_of_rank(std::size_t index, std::size_t rank) const;
+
+  /// Returns all inputs as our library of operators sees them. Before opset 7 the attribute `axis`
+  /// may say at which dimension of the first the second begins, and a slope of PRelu has a number
+  /// for each channel.
+  std::vector<Output> inputs() const;
 
   /// Returns the integers that an input holds; throws kUnsupported if they are not known before
   /// the step, kFormat if they are no integers.
@@ -80,21 +86,33 @@ class Inference {
   /// nothing where there is neither.
   std::optional<Shape> integers_or_attribute(std::size_t index, std::string_view name) const;
 
-  /// Returns the numbers that an input holds, or null.
+  /// Returns the numbers that an input holds, or null if they are not known or there is none.
   const Numbers* numbers(std::size_t index) const;
-
-  /// Returns all inputs' shapes and numbers.
-  Operands operands() const;
 
   /// Says whether each element of an input takes a byte or more; a type of 4 bits does not.
   bool is_bytes(std::size_t index) const;
 
-  /// Returns the place of an axis, of which negative ones count from behind; throws kFormat if a
-  /// tensor of `rank` dimensions has none such.
-  std::size_t place(std::int64_t axis, std::size_t rank) const;
+  /// Returns an attribute's integer, or `fallback`.
+  std::int64_t integer(std::string_view name, std::int64_t fallback) const {
+    return integer_attribute(node_, name, fallback);
+  }
+
+  /// Says whether an attribute is there and not 0.
+  bool flag(std::string_view name) const { return integer(name, 0) != 0; }
 
   /// Returns the attribute `axis` as a place.
   std::size_t axis(std::int64_t fallback, std::size_t rank) const;
+
+ private:
+  const onnx::NodeProto& node_;
+  std::int64_t opset_;
+  std::vector<const KnownValue*> inputs_;
+};
+
+/// Shows a node to its shape rule and takes the results.
+class Inference : public NodeView {
+ public:
+  using NodeView::NodeView;
 
   /// Says what the next result is; throws kFormat if an extent is negative or beyond kMaxExtent.
   void give(Shape shape, DataType type);
@@ -103,11 +121,6 @@ class Inference {
   const std::vector<Output>& results() const { return results_; }
 
  private:
-  const KnownValue& value(std::size_t index) const;
-
-  const onnx::NodeProto& node_;
-  std::int64_t opset_;
-  std::vector<const KnownValue*> inputs_;
   std::vector<Output> results_;
 };
 
@@ -120,34 +133,17 @@ using ShapeRule = void (*)(Inference&);
 /// Returns the shape that two are broadcast to; throws kFormat if they do not fit.
 Shape broadcast_shape(const Shape& left, const Shape& right);
 
-/// Returns the extents of the second of two inputs as they are broadcast to those of the first.
-/// Before opset 7 the attribute `axis` may say at which of them it begins, and a slope of PRelu has
-/// a number for each channel; since then the last extents of both are those that fit.
-Shape broadcast_part(const onnx::NodeProto& node, std::int64_t opset, const Shape& whole,
-                     const Shape& part);
-
-/// Returns the product of some extents.
-std::int64_t extent_of(std::span<const std::int64_t> extents);
-
-/// Returns the axes that a reduction removes, as a flag for each dimension of its first input; none
-/// if it returns its input.
-std::vector<bool> reduced_axes(const Inference& node);
-
 namespace shapes {
+
+/// Gives the results that our library says an operator has.
+void by_library(Inference& node, std::string_view name, const Attributes& attributes);
 
 // --- Elementwise, reductions and what has shapes of its own (shape_rules.cpp) ---
 
-void same(Inference& node);       ///< one result like the first input
-void same_mask(Inference& node);  ///< dropout: the result, and a mask
-void flags(Inference& node);      ///< truth values of the first input's shape
-void broadcast(Inference& node);  ///< all inputs
-void pair(Inference& node);       ///< two inputs
+void same(Inference& node);  ///< one result like the first input
 void prelu(Inference& node);
-void compare(Inference& node);  ///< truth values of two inputs
-void where(Inference& node);
 void cast(Inference& node);
 void reduce(Inference& node);
-void arg(Inference& node);
 void constant(Inference& node);
 void constant_of_shape(Inference& node);
 void random(Inference& node);
@@ -156,7 +152,6 @@ void multinomial(Inference& node);
 void range(Inference& node);
 void shape(Inference& node);
 void size(Inference& node);
-void einsum(Inference& node);
 void quantize(Inference& node);
 void dequantize(Inference& node);
 void dynamic_quantize(Inference& node);
@@ -167,18 +162,13 @@ void non_zero(Inference& node);
 // --- Layers (shape_rules_layers.cpp) ---
 
 void batch_norm(Inference& node);
-void conv(Inference& node);
 void conv_integer(Inference& node);
-void conv_transpose(Inference& node);
 void cross_entropy(Inference& node);
-void fused_matmul(Inference& node);
-void gemm(Inference& node);
 void global_pool(Inference& node);
 void grid_sample(Inference& node);
 void layer_norm(Inference& node);
-void matmul(Inference& node);
 void matmul_integer(Inference& node);
-void pool(Inference& node);
+void max_pool(Inference& node);
 void quantized_conv(Inference& node);
 void quantized_matmul(Inference& node);
 void recurrent(Inference& node);
@@ -202,7 +192,6 @@ void standard_attention(Inference& node);
 
 // --- What joins, cuts and reorders (shape_rules_movement.cpp) ---
 
-void concat(Inference& node);
 void depth_to_space(Inference& node);
 void expand(Inference& node);
 void flatten(Inference& node);
@@ -219,7 +208,6 @@ void split(Inference& node);
 void squeeze(Inference& node);
 void tile(Inference& node);
 void top_k(Inference& node);
-void transpose(Inference& node);
 void unsqueeze(Inference& node);
 
 }  // namespace shapes

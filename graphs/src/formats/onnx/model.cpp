@@ -295,7 +295,13 @@ class Loader final : public NodeSink {
         results = declared_results(node);
       } else {
         Inference inference(node, model_.opset, inputs);
-        row->infer(inference);
+        if (row->infer != nullptr) {
+          row->infer(inference);
+        } else {
+          shapes::by_library(
+              inference, row->kind,
+              row->attributes != nullptr ? row->attributes(inference) : Attributes());
+        }
         results = inference.results();
       }
       if (const std::size_t named = named_results(node); results.size() > named) {

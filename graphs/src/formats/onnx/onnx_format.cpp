@@ -67,8 +67,8 @@ OpGraph read(std::string_view bytes, const std::string& source, const Params& pa
   onnx_model::Model model = onnx_model::load_model(bytes, source, dimensions);
   onnx_model::fuse_layers(model);
   const bool training = params.get<bool>("training");
-  onnx_model::OnnxImporter importer(model, source);
-  OpGraph forward = importer.run(training);
+  onnx_model::OnnxImporter importer(model, source, training);
+  OpGraph forward = importer.run();
   const std::string& producer = model.proto.producer_name();
   forward[boost::graph_bundle] = {
       .name = std::filesystem::path(source).stem().string(),

@@ -1,235 +1,220 @@
 #include "operators.hpp"
 
 #include "conversions.hpp"
+#include "operators/operators.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 
 namespace emplace::onnx_model {
 namespace {
 
+namespace a = attributes;
 namespace c = convert;
 namespace s = shapes;
 
-// Sorted by operator. A multiply-add is 2 FLOPs, any other operation on a number 1. Operators
-// without a rule of their own for ops differ in shape only.
+// Operators that are one op of our library, of all data and with nothing to tell.
+constexpr std::string_view kAlike =
+    "Abs Acos Acosh And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor "
+    "Ceil Celu Cos Cosh CumSum Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid "
+    "HardSwish IsInf LeakyRelu Less LessOrEqual Log Mish Neg Not Or Reciprocal Relu Round "
+    "RotaryEmbedding Selu Shrink Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu "
+    "Where Xor";
+
 constexpr std::array kStandard = {
-    Operator{"Abs", s::same, c::elementwise, "", 1},
-    Operator{"Acos", s::same, c::elementwise, "", 1},
-    Operator{"Acosh", s::same, c::elementwise, "", 1},
-    Operator{"Add", s::pair, c::binary},
-    Operator{"And", s::compare, c::per_result, "", 1},
-    Operator{"ArgMax", s::arg, c::per_input, "", 1},
-    Operator{"ArgMin", s::arg, c::per_input, "", 1},
-    Operator{"Asin", s::same, c::elementwise, "", 1},
-    Operator{"Asinh", s::same, c::elementwise, "", 1},
-    Operator{"Atan", s::same, c::elementwise, "", 1},
-    Operator{"Atanh", s::same, c::elementwise, "", 1},
-    Operator{"Attention", s::standard_attention, c::standard_attention, "attention"},
-    Operator{"AveragePool", s::pool, c::pool, "avg_pool"},
-    Operator{"BatchNormalization", s::batch_norm, c::batch_norm, "batch_norm", 5},
-    Operator{"Bernoulli", s::random_like, c::per_result, "random", 1},
-    Operator{"BitShift", s::pair, c::per_result, "", 1},
-    Operator{"BitwiseAnd", s::pair, c::per_result, "", 1},
-    Operator{"BitwiseNot", s::same, c::elementwise, "", 1},
-    Operator{"BitwiseOr", s::pair, c::per_result, "", 1},
-    Operator{"BitwiseXor", s::pair, c::per_result, "", 1},
-    Operator{"Cast", s::cast, c::cast, "scale", 1},
-    Operator{"CastLike", s::cast, c::cast, "scale", 1},
-    Operator{"Ceil", s::same, c::elementwise, "", 1},
-    Operator{"Celu", s::same, c::elementwise, "", 1},
-    Operator{"Clip", s::same, c::elementwise, "", 2},
-    Operator{"Compress", s::data_dependent, c::per_result},
-    Operator{"Concat", s::concat, c::concat, "concat"},
-    Operator{"Constant", s::constant, c::per_result},
-    Operator{"ConstantOfShape", s::constant_of_shape, c::per_result},
-    Operator{"Conv", s::conv, c::conv},
-    Operator{"ConvInteger", s::conv_integer, c::quantized_conv},
-    Operator{"ConvTranspose", s::conv_transpose, c::conv_transpose},
-    Operator{"Cos", s::same, c::elementwise, "", 1},
-    Operator{"Cosh", s::same, c::elementwise, "", 1},
-    Operator{"CumSum", s::same, c::per_input, "", 1},
-    Operator{"DepthToSpace", s::depth_to_space, c::movement},
-    Operator{"DequantizeLinear", s::dequantize, c::elementwise, "", 2},
-    Operator{"Div", s::pair, c::binary},
-    Operator{"Dropout", s::same_mask, c::dropout, "dropout", 2},
-    Operator{"DynamicQuantizeLinear", s::dynamic_quantize, c::per_input, "", 4},
-    Operator{"Einsum", s::einsum, c::einsum},
-    Operator{"Elu", s::same, c::elementwise, "", 1},
-    Operator{"Equal", s::compare, c::per_result, "", 1},
-    Operator{"Erf", s::same, c::elementwise, "", 1},
-    Operator{"Exp", s::same, c::elementwise, "", 1},
-    Operator{"Expand", s::expand, c::movement},
-    Operator{"EyeLike", s::random_like, c::movement},
-    Operator{"Flatten", s::flatten, c::view},
-    Operator{"Floor", s::same, c::elementwise, "", 1},
-    Operator{"GRU", s::recurrent, c::recurrent, "gru", 12},
-    Operator{"Gather", s::gather, c::gather},
-    Operator{"GatherElements", s::gather_elements, c::pick},
-    Operator{"GatherND", s::gather_nd, c::pick},
-    Operator{"Gelu", s::same, c::elementwise, "gelu", 5},
-    Operator{"Gemm", s::gemm, c::gemm},
-    Operator{"GlobalAveragePool", s::global_pool, c::pool, "avg_pool"},
-    Operator{"GlobalMaxPool", s::global_pool, c::pool, "max_pool"},
-    Operator{"Greater", s::compare, c::per_result, "", 1},
-    Operator{"GreaterOrEqual", s::compare, c::per_result, "", 1},
-    Operator{"GridSample", s::grid_sample, c::per_result, "", 7},
-    Operator{"GroupNormalization", s::same, c::group_norm, "group_norm", 7},
-    Operator{"HardSigmoid", s::same, c::elementwise, "", 1},
-    Operator{"HardSwish", s::same, c::elementwise, "", 2},
-    Operator{"Hardmax", s::same, c::per_input, "", 1},
-    Operator{"Identity", s::same, c::unchanged},
-    Operator{"InstanceNormalization", s::same, c::group_norm, "instance_norm", 7},
-    Operator{"IsInf", s::flags, c::elementwise, "", 1},
-    Operator{"IsNaN", s::flags, c::elementwise, "is_nan", 1},
-    Operator{"LRN", s::same, c::local_response_norm, "lrn", 4},
-    Operator{"LSTM", s::recurrent, c::recurrent, "lstm", 13},
-    Operator{"LayerNormalization", s::layer_norm, c::layer_norm, "layer_norm", 7},
-    Operator{"LeakyRelu", s::same, c::elementwise, "", 1},
-    Operator{"Less", s::compare, c::per_result, "", 1},
-    Operator{"LessOrEqual", s::compare, c::per_result, "", 1},
-    Operator{"Log", s::same, c::elementwise, "", 1},
-    Operator{"LogSoftmax", s::same, c::softmax, "", 5},
-    Operator{"LpNormalization", s::same, c::per_input, "", 3},
-    Operator{"LpPool", s::pool, c::pool, "lp_pool"},
-    Operator{"MatMul", s::matmul, c::matmul},
-    Operator{"MatMulInteger", s::matmul_integer, c::quantized_matmul},
-    Operator{"Max", s::broadcast, c::binary},
-    Operator{"MaxPool", s::pool, c::pool, "max_pool"},
-    Operator{"Mean", s::broadcast, c::several, "", 1},
-    Operator{"MeanVarianceNormalization", s::same, c::per_input, "instance_norm", 5},
-    Operator{"Min", s::broadcast, c::binary},
-    Operator{"Mish", s::same, c::elementwise, "", 3},
-    Operator{"Mod", s::pair, c::binary},
-    Operator{"Mul", s::pair, c::binary, "multiply"},
-    Operator{"Multinomial", s::multinomial, c::per_result, "random", 1},
-    Operator{"Neg", s::same, c::elementwise, "scale", 1},
-    Operator{"NegativeLogLikelihoodLoss", s::cross_entropy, c::per_input, "", 1},
-    Operator{"NonMaxSuppression", s::data_dependent, c::per_result},
-    Operator{"NonZero", s::non_zero, c::per_result},
-    Operator{"Not", s::flags, c::elementwise, "", 1},
-    Operator{"OneHot", s::one_hot, c::movement},
-    Operator{"Or", s::compare, c::per_result, "", 1},
-    Operator{"PRelu", s::prelu, c::per_result, "prelu", 1},
-    Operator{"Pad", s::pad, c::movement},
-    Operator{"Pow", s::pair, c::binary},
-    Operator{"QLinearConv", s::quantized_conv, c::quantized_conv},
-    Operator{"QLinearMatMul", s::quantized_matmul, c::quantized_matmul},
-    Operator{"QuantizeLinear", s::quantize, c::elementwise, "", 3},
-    Operator{"RMSNormalization", s::same, c::layer_norm, "rms_norm", 4},
-    Operator{"RNN", s::recurrent, c::recurrent, "rnn", 2},
-    Operator{"RandomNormal", s::random, c::per_result, "random", 1},
-    Operator{"RandomNormalLike", s::random_like, c::per_result, "random", 1},
-    Operator{"RandomUniform", s::random, c::per_result, "random", 1},
-    Operator{"RandomUniformLike", s::random_like, c::per_result, "random", 1},
-    Operator{"Range", s::range, c::movement},
-    Operator{"Reciprocal", s::same, c::elementwise, "", 1},
-    Operator{"ReduceL1", s::reduce, c::reduce, "", 2},
-    Operator{"ReduceL2", s::reduce, c::reduce, "", 2},
-    Operator{"ReduceLogSum", s::reduce, c::reduce, "", 1},
-    Operator{"ReduceLogSumExp", s::reduce, c::reduce, "", 2},
-    Operator{"ReduceMax", s::reduce, c::reduce, "", 1},
-    Operator{"ReduceMean", s::reduce, c::reduce, "", 1},
-    Operator{"ReduceMin", s::reduce, c::reduce, "", 1},
-    Operator{"ReduceProd", s::reduce, c::reduce, "", 1},
-    Operator{"ReduceSum", s::reduce, c::reduce, "", 1},
-    Operator{"ReduceSumSquare", s::reduce, c::reduce, "", 2},
-    Operator{"Relu", s::same, c::elementwise, "relu", 1},
-    Operator{"Reshape", s::reshape, c::view},
-    Operator{"Resize", s::resize, c::resize, "resize"},
-    Operator{"ReverseSequence", s::same, c::movement},
-    Operator{"RoiAlign", s::roi_align, c::per_result, "", 28},
-    Operator{"RotaryEmbedding", s::same, c::rotary_embedding, "rotary_embedding", 3},
-    Operator{"Round", s::same, c::elementwise, "", 1},
-    Operator{"Scatter", s::same, c::movement, "scatter_elements"},
-    Operator{"ScatterElements", s::same, c::movement},
-    Operator{"ScatterND", s::same, c::movement},
-    Operator{"Selu", s::same, c::elementwise, "", 1},
-    Operator{"Shape", s::shape, c::per_result},
-    Operator{"Shrink", s::same, c::elementwise, "", 2},
-    Operator{"Sigmoid", s::same, c::sigmoid, "sigmoid", 1},
-    Operator{"Sign", s::same, c::elementwise, "", 1},
-    Operator{"SimplifiedLayerNormalization", s::same, c::layer_norm, "rms_norm", 4},
-    Operator{"Sin", s::same, c::elementwise, "", 1},
-    Operator{"Sinh", s::same, c::elementwise, "", 1},
-    Operator{"Size", s::size, c::per_result},
-    Operator{"Slice", s::slice, c::pick},
-    Operator{"Softmax", s::same, c::softmax, "softmax", 5},
-    Operator{"SoftmaxCrossEntropyLoss", s::cross_entropy, c::cross_entropy, "", 5},
-    Operator{"Softplus", s::same, c::elementwise, "", 1},
-    Operator{"Softsign", s::same, c::elementwise, "", 1},
-    Operator{"SpaceToDepth", s::space_to_depth, c::movement},
-    Operator{"Split", s::split, c::split, "split"},
-    Operator{"Sqrt", s::same, c::elementwise, "", 1},
-    Operator{"Squeeze", s::squeeze, c::view},
-    Operator{"Sub", s::pair, c::binary, "subtract"},
-    Operator{"Sum", s::broadcast, c::several},
-    Operator{"Swish", s::same, c::elementwise, "silu", 2},
-    Operator{"Tan", s::same, c::elementwise, "", 1},
-    Operator{"Tanh", s::same, c::elementwise, "tanh", 1},
-    Operator{"TensorScatter", s::same, c::movement, "scatter_elements"},
-    Operator{"ThresholdedRelu", s::same, c::elementwise, "", 1},
-    Operator{"Tile", s::tile, c::movement},
-    Operator{"TopK", s::top_k, c::top_k, "top_k"},
-    Operator{"Transpose", s::transpose, c::transpose, "transpose"},
-    Operator{"Trilu", s::same, c::movement},
-    Operator{"Unique", s::data_dependent, c::per_result},
-    Operator{"Unsqueeze", s::unsqueeze, c::view},
-    Operator{"Upsample", s::resize, c::resize, "resize"},
-    Operator{"Where", s::where, c::per_result, "where"},
-    Operator{"Xor", s::compare, c::per_result, "", 1},
+    Operator{"Add", "", nullptr, c::binary},
+    Operator{"ArgMax", "", nullptr, nullptr, a::place},
+    Operator{"ArgMin", "", nullptr, nullptr, a::place},
+    Operator{"Attention", "attention", s::standard_attention, c::standard_attention},
+    Operator{"AveragePool", "avg_pool", nullptr, c::first, a::pooling},
+    Operator{"BatchNormalization", "batch_norm", s::batch_norm, c::batch_norm},
+    Operator{"Bernoulli", "random", s::random_like},
+    Operator{"Cast", "", s::cast, c::cast},
+    Operator{"CastLike", "cast", s::cast, c::cast},
+    Operator{"Clip", "", nullptr, c::first},
+    Operator{"Compress", "", s::data_dependent},
+    Operator{"Concat", "", nullptr, nullptr, a::axis<1>},
+    Operator{"Constant", "", s::constant},
+    Operator{"ConstantOfShape", "zeros", s::constant_of_shape},
+    Operator{"Conv", "", nullptr, c::conv, a::convolution},
+    Operator{"ConvInteger", "conv", s::conv_integer, c::pair, a::convolution},
+    Operator{"ConvTranspose", "", nullptr, c::conv, a::transposed_convolution},
+    Operator{"DepthToSpace", "", s::depth_to_space},
+    Operator{"DequantizeLinear", "", s::dequantize, c::first},
+    Operator{"Div", "", nullptr, c::binary},
+    Operator{"Dropout", "", nullptr, c::dropout},
+    Operator{"DynamicQuantizeLinear", "", s::dynamic_quantize},
+    Operator{"Einsum", "", nullptr, nullptr, a::equation},
+    Operator{"Expand", "", s::expand},
+    Operator{"EyeLike", "", s::random_like},
+    Operator{"Flatten", "reshape", s::flatten, c::first},
+    Operator{"GRU", "", s::recurrent, c::recurrent},
+    Operator{"Gather", "", s::gather, c::gather},
+    Operator{"GatherElements", "", s::gather_elements, c::gather},
+    Operator{"GatherND", "", s::gather_nd, c::gather},
+    Operator{"Gemm", "matmul", nullptr, c::gemm, a::sides},
+    Operator{"GlobalAveragePool", "avg_pool", s::global_pool, c::pool, a::pooling},
+    Operator{"GlobalMaxPool", "max_pool", s::global_pool, c::pool, a::pooling},
+    Operator{"GridSample", "", s::grid_sample},
+    Operator{"GroupNormalization", "group_norm", nullptr, c::norm, a::groups},
+    Operator{"Hardmax", "", nullptr, nullptr, a::axis<-1>},
+    Operator{"Identity", "", s::same, c::unchanged},
+    Operator{"InstanceNormalization", "instance_norm", nullptr, c::norm, a::groups},
+    Operator{"IsNaN", "is_nan"},
+    Operator{"LRN", "", nullptr, nullptr, a::neighbours},
+    Operator{"LSTM", "", s::recurrent, c::recurrent},
+    Operator{"LayerNormalization", "layer_norm", s::layer_norm, c::norm, a::axis<-1>},
+    Operator{"LogSoftmax", "", nullptr, c::softmax, a::axis<-1>},
+    Operator{"LpNormalization", "", nullptr, nullptr, a::axis<-1>},
+    Operator{"LpPool", "", nullptr, c::first, a::pooling},
+    Operator{"MatMul", "matmul", nullptr, c::pair},
+    Operator{"MatMulInteger", "matmul", s::matmul_integer, c::pair},
+    Operator{"Max", "", nullptr, c::binary},
+    Operator{"MaxPool", "", s::max_pool, c::first, a::pooling},
+    Operator{"Mean", "", nullptr, c::several},
+    Operator{"MeanVarianceNormalization", "batch_norm", s::same, c::norm},
+    Operator{"Min", "", nullptr, c::binary},
+    Operator{"Mod", "", nullptr, c::binary},
+    Operator{"Mul", "multiply", nullptr, c::binary},
+    Operator{"Multinomial", "random", s::multinomial},
+    Operator{"NegativeLogLikelihoodLoss", "", s::cross_entropy},
+    Operator{"NonMaxSuppression", "", s::data_dependent},
+    Operator{"NonZero", "", s::non_zero},
+    Operator{"OneHot", "", s::one_hot},
+    Operator{"PRelu", "prelu", s::prelu},
+    Operator{"Pad", "", s::pad},
+    Operator{"Pow", "", nullptr, c::binary},
+    Operator{"QLinearConv", "conv", s::quantized_conv, c::quantized_conv, a::quantized_convolution},
+    Operator{"QLinearMatMul", "matmul", s::quantized_matmul, c::quantized_pair},
+    Operator{"QuantizeLinear", "", s::quantize, c::first},
+    Operator{"RMSNormalization", "rms_norm", s::same, c::norm, a::axis<-1>},
+    Operator{"RNN", "", s::recurrent, c::recurrent},
+    Operator{"RandomNormal", "random", s::random},
+    Operator{"RandomNormalLike", "random", s::random_like},
+    Operator{"RandomUniform", "random", s::random},
+    Operator{"RandomUniformLike", "random", s::random_like},
+    Operator{"Range", "", s::range},
+    Operator{"ReduceL1", "", s::reduce, nullptr, a::reduction},
+    Operator{"ReduceL2", "", s::reduce, nullptr, a::reduction},
+    Operator{"ReduceLogSum", "", s::reduce, nullptr, a::reduction},
+    Operator{"ReduceLogSumExp", "", s::reduce, nullptr, a::reduction},
+    Operator{"ReduceMax", "", s::reduce, nullptr, a::reduction},
+    Operator{"ReduceMean", "", s::reduce, nullptr, a::reduction},
+    Operator{"ReduceMin", "", s::reduce, nullptr, a::reduction},
+    Operator{"ReduceProd", "", s::reduce, nullptr, a::reduction},
+    Operator{"ReduceSum", "", s::reduce, nullptr, a::reduction},
+    Operator{"ReduceSumSquare", "", s::reduce, nullptr, a::reduction},
+    Operator{"Reshape", "", s::reshape, c::first},
+    Operator{"Resize", "", s::resize, c::first, a::mode},
+    Operator{"ReverseSequence", "", s::same},
+    Operator{"RoiAlign", "", s::roi_align},
+    Operator{"Scatter", "scatter_elements", s::same},
+    Operator{"ScatterElements", "", s::same},
+    Operator{"ScatterND", "", s::same},
+    Operator{"Shape", "", s::shape},
+    Operator{"Sigmoid", "", nullptr, c::sigmoid},
+    Operator{"SimplifiedLayerNormalization", "rms_norm", s::same, c::norm, a::axis<-1>},
+    Operator{"Size", "", s::size},
+    Operator{"Slice", "", s::slice, c::first},
+    Operator{"Softmax", "", nullptr, c::softmax, a::axis<-1>},
+    Operator{"SoftmaxCrossEntropyLoss", "", s::cross_entropy, c::cross_entropy},
+    Operator{"SpaceToDepth", "", s::space_to_depth},
+    Operator{"Split", "", s::split, c::first, a::axis<0>},
+    Operator{"Squeeze", "reshape", s::squeeze, c::first},
+    Operator{"Sub", "subtract", nullptr, c::binary},
+    Operator{"Sum", "", nullptr, c::several},
+    Operator{"Swish", "silu"},
+    Operator{"TensorScatter", "scatter_elements", s::same},
+    Operator{"Tile", "", s::tile},
+    Operator{"TopK", "", s::top_k, c::first, a::axis<-1>},
+    Operator{"Transpose", "", nullptr, nullptr, a::permutation},
+    Operator{"Trilu", "", s::same},
+    Operator{"Unique", "", s::data_dependent},
+    Operator{"Unsqueeze", "reshape", s::unsqueeze, c::first},
+    Operator{"Upsample", "resize", s::resize, c::first, a::mode},
 };
 
 // What ONNX Runtime adds: fused and quantized layers.
 constexpr std::array kMicrosoft = {
-    Operator{"Attention", s::attention, c::attention, "attention"},
-    Operator{"BiasAdd", s::same, c::per_result, "broadcast_add", 2},
-    Operator{"BiasGelu", s::same, c::bias_gelu, "gelu", 5},
-    Operator{"BiasSplitGelu", s::split_gelu, c::split_gelu, "gelu", 8},
-    Operator{"DecoderMaskedMultiHeadAttention", s::masked_attention, c::multi_head_attention,
-             "attention"},
-    Operator{"DynamicQuantizeMatMul", s::matmul, c::quantized_matmul},
-    Operator{"EmbedLayerNormalization", s::embed_layer_norm, c::embed_layer_norm, "layer_norm", 7},
-    Operator{"FastGelu", s::same, c::bias_gelu, "gelu", 5},
-    Operator{"FusedConv", s::conv, c::fused_conv},
-    Operator{"FusedGemm", s::gemm, c::gemm},
-    Operator{"FusedMatMul", s::fused_matmul, c::fused_matmul},
-    Operator{"GatherBlockQuantized", s::packed_gather, c::packed_gather, "gather", 2},
-    Operator{"GroupNorm", s::fused_group_norm, c::fused_group_norm, "group_norm", 7},
-    Operator{"GroupQueryAttention", s::group_query_attention, c::group_query_attention,
-             "attention"},
-    Operator{"MatMulBnb4", s::packed_matmul, c::packed_matmul},
-    Operator{"MatMulFpQ4", s::packed_matmul, c::packed_matmul},
-    Operator{"MatMulIntegerToFloat", s::matmul, c::quantized_matmul},
-    Operator{"MatMulNBits", s::packed_matmul, c::packed_matmul},
-    Operator{"MoE", s::same, c::experts, "moe_layers"},
-    Operator{"MultiHeadAttention", s::multi_head_attention, c::multi_head_attention, "attention"},
-    Operator{"QAttention", s::attention, c::attention, "attention"},
-    Operator{"QGemm", s::quantized_gemm, c::quantized_gemm},
-    Operator{"QLinearAdd", s::quantized_binary, c::per_result, "broadcast_add", 5},
-    Operator{"QLinearAveragePool", s::pool, c::pool, "avg_pool"},
-    Operator{"QLinearGlobalAveragePool", s::global_pool, c::per_input, "reduce_mean", 1},
-    Operator{"QLinearLeakyRelu", s::same, c::elementwise, "leaky_relu", 4},
-    Operator{"QLinearMul", s::quantized_binary, c::per_result, "broadcast_multiply", 5},
-    Operator{"QLinearReduceMean", s::reduce, c::reduce, "reduce_mean", 1},
-    Operator{"QLinearSigmoid", s::same, c::elementwise, "sigmoid", 4},
-    Operator{"QLinearSoftmax", s::same, c::softmax, "softmax", 5},
-    Operator{"QMoE", s::same, c::experts, "moe_layers"},
-    Operator{"QuickGelu", s::same, c::elementwise, "silu", 3},
-    Operator{"RelativePositionBias", s::position_bias, c::per_result, "gather", 0},
-    Operator{"RotaryEmbedding", s::same, c::rotary_embedding, "rotary_embedding", 3},
-    Operator{"SkipGroupNorm", s::fused_group_norm, c::fused_group_norm, "group_norm", 7},
-    Operator{"SkipLayerNormalization", s::skip_norm, c::skip_layer_norm, "layer_norm", 7},
-    Operator{"SkipSimplifiedLayerNormalization", s::skip_norm, c::skip_layer_norm, "rms_norm", 4},
+    Operator{"Attention", "attention", s::attention, c::attention},
+    Operator{"BiasAdd", "add", s::same, c::bias_add},
+    Operator{"BiasGelu", "gelu", s::same, c::bias_gelu},
+    Operator{"BiasSplitGelu", "gelu", s::split_gelu, c::split_gelu},
+    Operator{"DecoderMaskedMultiHeadAttention", "attention", s::masked_attention,
+             c::masked_attention},
+    Operator{"DynamicQuantizeMatMul", "matmul", nullptr, c::pair},
+    Operator{"EmbedLayerNormalization", "layer_norm", s::embed_layer_norm, c::embed_layer_norm},
+    Operator{"FastGelu", "gelu", s::same, c::bias_gelu},
+    Operator{"FusedConv", "conv", nullptr, c::fused_conv, a::convolution},
+    Operator{"FusedGemm", "matmul", nullptr, c::gemm, a::sides},
+    Operator{"FusedMatMul", "matmul", nullptr, c::pair, a::sides},
+    Operator{"GatherBlockQuantized", "quantized_gather", s::packed_gather, c::packed_gather},
+    Operator{"GroupNorm", "group_norm", s::fused_group_norm, c::fused_group_norm, a::groups},
+    Operator{"GroupQueryAttention", "attention", s::group_query_attention,
+             c::group_query_attention},
+    Operator{"MatMulBnb4", "matmul", s::packed_matmul, c::packed_matmul},
+    Operator{"MatMulFpQ4", "matmul", s::packed_matmul, c::packed_matmul},
+    Operator{"MatMulIntegerToFloat", "matmul", nullptr, c::pair},
+    Operator{"MatMulNBits", "matmul", s::packed_matmul, c::packed_matmul},
+    Operator{"MoE", "moe_layers", s::same, c::experts},
+    Operator{"MultiHeadAttention", "attention", s::multi_head_attention, c::multi_head_attention},
+    Operator{"QAttention", "attention", s::attention, c::attention},
+    Operator{"QGemm", "matmul", s::quantized_gemm, c::quantized_gemm, a::sides},
+    Operator{"QLinearAdd", "add", s::quantized_binary, c::quantized_pair},
+    Operator{"QLinearAveragePool", "avg_pool", nullptr, c::first, a::pooling},
+    Operator{"QLinearGlobalAveragePool", "avg_pool", s::global_pool, c::pool, a::pooling},
+    Operator{"QLinearLeakyRelu", "leaky_relu", nullptr, c::first},
+    Operator{"QLinearMul", "multiply", s::quantized_binary, c::quantized_pair},
+    Operator{"QLinearReduceMean", "reduce_mean", s::reduce, nullptr, a::reduction},
+    Operator{"QLinearSigmoid", "sigmoid", nullptr, c::first},
+    Operator{"QLinearSoftmax", "softmax", nullptr, c::softmax, a::axis<-1>},
+    Operator{"QMoE", "moe_layers", s::same, c::experts},
+    Operator{"QuickGelu", "silu"},
+    Operator{"RelativePositionBias", "gather", s::position_bias},
+    Operator{"SkipGroupNorm", "group_norm", s::fused_group_norm, c::fused_group_norm, a::groups},
+    Operator{"SkipLayerNormalization", "layer_norm", s::skip_norm, c::skip_layer_norm},
+    Operator{"SkipSimplifiedLayerNormalization", "rms_norm", s::skip_norm, c::skip_layer_norm},
 };
 
-static_assert(std::ranges::is_sorted(kStandard, {}, &Operator::op_type));
-static_assert(std::ranges::is_sorted(kMicrosoft, {}, &Operator::op_type));
+using Rows = std::map<std::string_view, Operator>;
 
-const Operator* find_in(std::span<const Operator> rows, std::string_view op_type) {
-  const auto found = std::ranges::lower_bound(rows, op_type, {}, &Operator::op_type);
-  return found != rows.end() && found->op_type == op_type ? &*found : nullptr;
+void add_row(Rows& rows, Operator row) {
+  if (row.kind.empty()) {
+    const operators::Operator* alike = operators::find(kind_of(row.op_type));
+    row.kind = alike == nullptr ? "" : alike->kind.name;
+  }
+  row.convert = row.convert == nullptr ? c::plain : row.convert;
+  rows.emplace(row.op_type, row);
+}
+
+const Rows& standard_rows() {
+  static const Rows kRows = [] {
+    Rows rows;
+    for (const Operator& row : kStandard) {
+      add_row(rows, row);
+    }
+    for (std::size_t begin = 0; begin < kAlike.size();) {
+      const std::size_t end = std::min(kAlike.find(' ', begin), kAlike.size());
+      add_row(rows, {.op_type = kAlike.substr(begin, end - begin)});
+      begin = end + 1;
+    }
+    return rows;
+  }();
+  return kRows;
+}
+
+const Rows& microsoft_rows() {
+  static const Rows kRows = [] {
+    Rows rows = standard_rows();
+    for (const Operator& row : kMicrosoft) {
+      rows.erase(row.op_type);
+      add_row(rows, row);
+    }
+    return rows;
+  }();
+  return kRows;
 }
 
 }  // namespace
@@ -239,8 +224,9 @@ const Operator* find_operator(std::string_view domain, std::string_view op_type)
   if (!is_microsoft && !is_standard_domain(domain)) {
     return nullptr;
   }
-  const Operator* own = is_microsoft ? find_in(kMicrosoft, op_type) : nullptr;
-  return own != nullptr ? own : find_in(kStandard, op_type);
+  const Rows& rows = is_microsoft ? microsoft_rows() : standard_rows();
+  const auto found = rows.find(op_type);
+  return found != rows.end() ? &found->second : nullptr;
 }
 
 std::string kind_of(std::string_view op_type) {

@@ -1,11 +1,11 @@
 #pragma once
 
-// The operators that emplace knows: of each, the shapes of its results and the ops that its nodes
-// become, in one row of a table.
+// The operators that emplace knows: what each is in our library of operators, and where ONNX has
+// rules of its own, the shapes of its results and the ops that its nodes become.
 
 #include "inference.hpp"
+#include "library_attributes.hpp"
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,11 +19,11 @@ using Conversion = void (*)(OnnxNode&, const Operator&);
 
 /// Describes one operator.
 struct Operator {
-  std::string_view op_type;    ///< as ONNX calls it
-  ShapeRule infer;             ///< says what its results are
-  Conversion convert;          ///< adds the ops
-  std::string_view kind = "";  ///< of the op; the operator's own name if empty
-  std::int64_t flops = 0;      ///< for each number, where `convert` counts so
+  std::string_view op_type;       ///< as ONNX calls it
+  std::string_view kind = "";     ///< as our library calls it; the same in our spelling if empty
+  ShapeRule infer = nullptr;      ///< says what its results are; null: our library does
+  Conversion convert = nullptr;   ///< adds the ops; null: one, which reads all data
+  Describe attributes = nullptr;  ///< what nodes tell the library's operator; null: nothing
 };
 
 /// Returns the row of an operator, or null. Domains are ONNX' own and ONNX Runtime's,

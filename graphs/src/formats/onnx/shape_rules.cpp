@@ -1,6 +1,7 @@
 // Shapes of what treats each number by itself, of reductions, and of what makes tensors.
 
 #include "inference.hpp"
+#include "library_attributes.hpp"
 #include "model/assemble.hpp"
 #include "operators/operators.hpp"
 
@@ -16,7 +17,7 @@ namespace emplace::onnx_model::shapes {
 namespace {
 
 DataType type_attribute(const Inference& node, std::string_view name, std::int64_t fallback) {
-  const auto type = integer_attribute(node.node(), name, fallback);
+  const auto type = node.integer(name, fallback);
   const auto stored = data_type(type);
   if (!stored) {
     throw Error(ErrorCode::kUnsupported,
@@ -39,75 +40,36 @@ DataType type_of(const onnx::TensorProto& tensor) {
   return *type;
 }
 
-Shape pair_shape(const Inference& node) {
-  return broadcast_shape(node.shape(0),
-                         broadcast_part(node.node(), node.opset(), node.shape(0), node.shape(1)));
-}
-
 }  // namespace
+
+void by_library(Inference& node, std::string_view name, const Attributes& attributes) {
+  for (Output& result : operators::infer(name, attributes, node.inputs())) {
+    node.give(std::move(result.shape), result.type);
+  }
+}
 
 void same(Inference& node) { node.give(node.shape(0), node.type(0)); }
 
-void same_mask(Inference& node) {
-  same(node);
-  node.give(node.shape(0), DataType::kBool);
-}
-
-void flags(Inference& node) { node.give(node.shape(0), DataType::kBool); }
-
-void broadcast(Inference& node) {
-  Shape shape = node.shape(0);
-  for (std::size_t i = 1; i < node.num_inputs(); ++i) {
-    shape = broadcast_shape(shape, node.shape(i));
-  }
-  node.give(std::move(shape), node.type(0));
-}
-
-void pair(Inference& node) { node.give(pair_shape(node), node.type(0)); }
-
-void compare(Inference& node) { node.give(pair_shape(node), DataType::kBool); }
-
 // The slope takes the shape of what it is applied to, never the other way round.
 void prelu(Inference& node) {
-  if (pair_shape(node) != node.shape(0)) {
+  if (operators::broadcast(node.inputs()) != node.shape(0)) {
     fail_shape(fmt::format("a slope of [{}] does not fit [{}]", fmt::join(node.shape(1), ", "),
                            fmt::join(node.shape(0), ", ")));
   }
   same(node);
 }
 
-void where(Inference& node) {
-  node.give(broadcast_shape(node.shape(0), broadcast_shape(node.shape(1), node.shape(2))),
-            node.type(1));
-}
-
 void cast(Inference& node) {
   node.give(node.shape(0), node.num_inputs() > 1 ? node.type(1) : type_attribute(node, "to", 0));
 }
 
+// Without axes, a reduction may be told to return its input.
 void reduce(Inference& node) {
-  const std::vector<bool> is_reduced = reduced_axes(node);
-  const bool keeps = integer_attribute(node.node(), "keepdims", 1) != 0;
-  Shape shape;
-  for (std::size_t i = 0; i < is_reduced.size(); ++i) {
-    if (!is_reduced[i]) {
-      shape.push_back(node.shape(0)[i]);
-    } else if (keeps) {
-      shape.push_back(1);
-    }
+  const Attributes attributes = attributes::reduction(node);
+  if (std::get<ReduceAttributes>(attributes).axes.empty() && node.flag("noop_with_empty_axes")) {
+    return same(node);
   }
-  node.give(std::move(shape), node.type(0));
-}
-
-void arg(Inference& node) {
-  Shape shape = node.shape(0);
-  const auto axis = static_cast<std::ptrdiff_t>(node.axis(0, shape.size()));
-  if (integer_attribute(node.node(), "keepdims", 1) != 0) {
-    shape[static_cast<std::size_t>(axis)] = 1;
-  } else {
-    shape.erase(shape.begin() + axis);
-  }
-  node.give(std::move(shape), DataType::kInt64);
+  by_library(node, "reduce_sum", attributes);
 }
 
 void constant(Inference& node) {
@@ -146,7 +108,7 @@ void random_like(Inference& node) {
 
 void multinomial(Inference& node) {
   const Shape& x = node.shape_of_rank(0, 2);
-  node.give({x[0], integer_attribute(node.node(), "sample_size", 1)},
+  node.give({x[0], node.integer("sample_size", 1)},
             type_attribute(node, "dtype", onnx::TensorProto::INT32));
 }
 
@@ -173,7 +135,7 @@ void range(Inference& node) {
 void shape(Inference& node) {
   const auto rank = std::ssize(node.shape(0));
   const auto place = [&](std::string_view name, std::int64_t fallback) {
-    const auto index = integer_attribute(node.node(), name, fallback);
+    const auto index = node.integer(name, fallback);
     return std::clamp<std::int64_t>(index < 0 ? index + rank : index, 0, rank);
   };
   const auto begin = place("start", 0);
@@ -183,15 +145,6 @@ void shape(Inference& node) {
 void size(Inference& node) {
   node.shape(0);
   node.give({}, DataType::kInt64);
-}
-
-void einsum(Inference& node) {
-  std::vector<Shape> inputs;
-  for (std::size_t i = 0; i < node.num_inputs(); ++i) {
-    inputs.push_back(node.shape(i));
-  }
-  node.give(operators::einstein_sum(text_attribute(node.node(), "equation"), inputs).result,
-            node.type(0));
 }
 
 void quantize(Inference& node) {

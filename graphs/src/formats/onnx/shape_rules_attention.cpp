@@ -1,15 +1,13 @@
 // Shapes of attention and of what stands around it in transformers.
 
 #include "attention.hpp"
-#include "inference.hpp"
+#include "library_attributes.hpp"
 #include "model/assemble.hpp"
-
-#include <emplace/base/error.hpp>
+#include "operators/operators.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
+#include <array>
 
 namespace emplace::onnx_model::shapes {
 namespace {
@@ -29,7 +27,7 @@ void give_caches(Inference& node, const AttentionSizes& sizes, DataType type) {
 
 // x is [B, S, width], the weights are [width, query + key + value].
 void attention(Inference& node) {
-  const AttentionSizes sizes = projected_attention_sizes(node.operands());
+  const AttentionSizes sizes = projected_attention_sizes(node);
   const DataType type = node.type(0) == DataType::kInt8 ? node.type(3) : node.type(0);
   give_rows(node, sizes, type);
   node.give({2, sizes.batch, sizes.heads, sizes.cached, sizes.width}, type);
@@ -37,7 +35,7 @@ void attention(Inference& node) {
 
 // Results have the ranks of the queries, heads packed or apart; the scores come last.
 void standard_attention(Inference& node) {
-  const AttentionSizes sizes = standard_attention_sizes(node.operands());
+  const AttentionSizes sizes = standard_attention_sizes(node);
   if (node.shape(0).size() == 4) {
     node.give({sizes.batch, sizes.heads, sizes.queries, sizes.value_width}, node.type(0));
   } else {
@@ -48,19 +46,19 @@ void standard_attention(Inference& node) {
 }
 
 void multi_head_attention(Inference& node) {
-  const AttentionSizes sizes = multi_head_attention_sizes(node.operands());
+  const AttentionSizes sizes = multi_head_attention_sizes(node);
   give_rows(node, sizes, node.type(0));
   give_caches(node, sizes, node.type(0));
 }
 
 void masked_attention(Inference& node) {
-  const AttentionSizes sizes = masked_attention_sizes(node.operands());
+  const AttentionSizes sizes = masked_attention_sizes(node);
   give_rows(node, sizes, node.type(0));
   give_caches(node, sizes, node.type(0));
 }
 
 void group_query_attention(Inference& node) {
-  const AttentionSizes sizes = group_query_attention_sizes(node.operands());
+  const AttentionSizes sizes = group_query_attention_sizes(node);
   give_rows(node, sizes, node.type(0));
   give_caches(node, sizes, node.type(0));
 }
@@ -105,8 +103,8 @@ void split_gelu(Inference& node) {
 // The right side is packed; attributes say that it is K x N.
 void packed_matmul(Inference& node) {
   Shape shape = node.shape_of_rank(0, 1);
-  const auto k = integer_attribute(node.node(), "K", 0);
-  const auto n = integer_attribute(node.node(), "N", 0);
+  const auto k = node.integer("K", 0);
+  const auto n = node.integer("N", 0);
   if (shape.back() != k || n < 1) {
     fail_shape(fmt::format("rows of {} do not fit K {} and N {}", shape.back(), k, n));
   }
@@ -117,7 +115,7 @@ void packed_matmul(Inference& node) {
 // Rows of a table whose numbers are packed, several in a byte, and come out as real numbers.
 void packed_gather(Inference& node) {
   Shape table = node.shape_of_rank(0, 1);
-  const auto bits = integer_attribute(node.node(), "bits", 4);
+  const auto bits = node.integer("bits", 4);
   const std::size_t place = node.axis(0, table.size());
   // Bytes have as many numbers as fit; other types say their number themselves.
   if (node.is_bytes(0) && bits > 0 && bits < 8) {
@@ -133,16 +131,9 @@ void packed_gather(Inference& node) {
 // The sides are inputs 0 and 3, each with its scale and zero; the result is quantized if it has a
 // scale.
 void quantized_gemm(Inference& node) {
-  const bool is_left = integer_attribute(node.node(), "transA", 0) != 0;
-  const bool is_right = integer_attribute(node.node(), "transB", 0) != 0;
-  const Shape& left = node.shape_of_rank(0, 2);
-  const Shape& right = node.shape_of_rank(3, 2);
-  if (left[is_left ? 0 : 1] != right[is_right ? 1 : 0]) {
-    fail_shape(fmt::format("sides [{}] and [{}] do not fit each other", fmt::join(left, ", "),
-                           fmt::join(right, ", ")));
-  }
-  node.give({left[is_left ? 1 : 0], right[is_right ? 0 : 1]},
-            node.has_input(7) ? node.type(0) : node.type(1));
+  const auto y =
+      operators::infer("matmul", attributes::sides(node), std::array{node.input(0), node.input(3)});
+  node.give(y[0].shape, node.has_input(7) ? node.type(0) : node.type(1));
 }
 
 // Scores for the distance of each query and key; the inputs are a table [buckets, heads] and the

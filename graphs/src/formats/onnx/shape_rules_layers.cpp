@@ -1,11 +1,9 @@
 // Shapes of layers: windows over maps, products, recurrent layers, normalizations, attention.
 
 #include "inference.hpp"
+#include "library_attributes.hpp"
 #include "model/assemble.hpp"
 #include "operators/operators.hpp"
-#include "windows.hpp"
-
-#include <emplace/base/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,62 +14,27 @@
 namespace emplace::onnx_model::shapes {
 namespace {
 
-void convolve(Inference& node, std::size_t x, std::size_t w, DataType type) {
-  const auto y =
-      operators::infer("conv", conv_attributes(node.node(), node.shape(x), node.shape(w)),
-                       std::array{make_output(node.shape(x), node.type(x)),
-                                  make_output(node.shape(w), node.type(w))});
+// The first result of the library's operator of the inputs `left` and `right`.
+void multiply(Inference& node, std::string_view name, std::size_t right,
+              const Attributes& attributes, DataType type) {
+  const auto y = operators::infer(name, attributes, std::array{node.input(0), node.input(right)});
   node.give(y[0].shape, type);
-}
-
-Shape product_shape(Shape left, Shape right) {
-  if (left.empty() || right.empty()) {
-    fail_shape("a side of the product is a scalar");
-  }
-  const bool is_row = left.size() == 1;
-  const bool is_column = right.size() == 1;
-  if (is_row) {
-    left.insert(left.begin(), 1);
-  }
-  if (is_column) {
-    right.push_back(1);
-  }
-  if (left.back() != right[right.size() - 2]) {
-    fail_shape(fmt::format("sides [{}] and [{}] do not fit each other", fmt::join(left, ", "),
-                           fmt::join(right, ", ")));
-  }
-  Shape shape = broadcast_shape({left.begin(), left.end() - 2}, {right.begin(), right.end() - 2});
-  if (!is_row) {
-    shape.push_back(left[left.size() - 2]);
-  }
-  if (!is_column) {
-    shape.push_back(right.back());
-  }
-  return shape;
 }
 
 }  // namespace
 
-void conv(Inference& node) { convolve(node, 0, 1, node.type(0)); }
-
-void conv_integer(Inference& node) { convolve(node, 0, 1, DataType::kInt32); }
-
-// The inputs are maps, their scale and zero, filters, theirs, and the result's.
-void quantized_conv(Inference& node) { convolve(node, 0, 3, node.type(0)); }
-
-void conv_transpose(Inference& node) {
-  const auto y = operators::infer(
-      "conv_transpose", conv_transpose_attributes(node.node(), node.shape(0), node.shape(1)),
-      std::array{make_output(node.shape(0), node.type(0)),
-                 make_output(node.shape(1), node.type(1))});
-  node.give(y[0].shape, node.type(0));
+void conv_integer(Inference& node) {
+  multiply(node, "conv", 1, attributes::convolution(node), DataType::kInt32);
 }
 
-void pool(Inference& node) {
-  const auto y = operators::infer("max_pool", pool_attributes(node.node(), node.shape(0)),
-                                  std::array{make_output(node.shape(0), node.type(0))});
-  node.give(y[0].shape, node.type(0));
-  node.give(y[0].shape, DataType::kInt64);  // where the largest elements were
+// The inputs are maps, their scale and zero, filters, theirs, and the result's.
+void quantized_conv(Inference& node) {
+  multiply(node, "conv", 3, attributes::quantized_convolution(node), node.type(0));
+}
+
+void max_pool(Inference& node) {
+  by_library(node, "max_pool", attributes::pooling(node));
+  node.give(Shape(node.results()[0].shape), DataType::kInt64);  // where the largest elements were
 }
 
 void global_pool(Inference& node) {
@@ -80,44 +43,10 @@ void global_pool(Inference& node) {
   node.give(std::move(shape), node.type(0));
 }
 
-void gemm(Inference& node) {
-  const auto is_transposed = [&](std::string_view name) {
-    return integer_attribute(node.node(), name, 0) != 0 ? 1U : 0U;
-  };
-  const std::size_t a = is_transposed("transA");
-  const std::size_t b = is_transposed("transB");
-  const Shape& left = node.shape_of_rank(0, 2);
-  const Shape& right = node.shape_of_rank(1, 2);
-  if (left.size() != 2 || right.size() != 2 || left[1 - a] != right[b]) {
-    fail_shape(fmt::format("sides [{}] and [{}] do not fit each other", fmt::join(left, ", "),
-                           fmt::join(right, ", ")));
-  }
-  node.give({left[a], right[1 - b]}, node.type(0));
-}
-
-void matmul(Inference& node) {
-  node.give(product_shape(node.shape(0), node.shape(1)), node.type(0));
-}
-
-void matmul_integer(Inference& node) {
-  node.give(product_shape(node.shape(0), node.shape(1)), DataType::kInt32);
-}
+void matmul_integer(Inference& node) { multiply(node, "matmul", 1, {}, DataType::kInt32); }
 
 // The inputs are the left side, its scale and zero, the right side, its own, and the result's.
-void quantized_matmul(Inference& node) {
-  node.give(product_shape(node.shape(0), node.shape(3)), node.type(0));
-}
-
-void fused_matmul(Inference& node) {
-  const auto side = [&](std::size_t i, std::string_view name) {
-    Shape shape = node.shape_of_rank(i, 2);
-    if (integer_attribute(node.node(), name, 0) != 0) {
-      std::swap(shape[shape.size() - 2], shape.back());
-    }
-    return shape;
-  };
-  node.give(product_shape(side(0, "transA"), side(1, "transB")), node.type(0));
-}
+void quantized_matmul(Inference& node) { multiply(node, "matmul", 3, {}, node.type(0)); }
 
 void batch_norm(Inference& node) {
   const Shape& maps = node.shape_of_rank(0, 1);
@@ -147,7 +76,7 @@ void recurrent(Inference& node) {
     fail_shape(fmt::format("x [{}], W [{}] and R [{}] do not fit each other", fmt::join(x, ", "),
                            fmt::join(weights, ", "), fmt::join(recurrence, ", ")));
   }
-  const bool is_batch_first = integer_attribute(node.node(), "layout", 0) != 0;
+  const bool is_batch_first = node.flag("layout");
   const std::int64_t directions = recurrence[0];
   const std::int64_t hidden = recurrence[2];
   const Shape state =
@@ -176,10 +105,9 @@ void grid_sample(Inference& node) {
 
 void roi_align(Inference& node) {
   const Shape& maps = node.shape_of_rank(0, 4);
-  node.give(
-      {node.shape_of_rank(1, 1)[0], maps[1], integer_attribute(node.node(), "output_height", 1),
-       integer_attribute(node.node(), "output_width", 1)},
-      node.type(0));
+  node.give({node.shape_of_rank(1, 1)[0], maps[1], node.integer("output_height", 1),
+             node.integer("output_width", 1)},
+            node.type(0));
 }
 
 }  // namespace emplace::onnx_model::shapes

@@ -2,6 +2,7 @@
 
 #include "inference.hpp"
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -16,14 +17,15 @@ namespace emplace::onnx_model::shapes {
 namespace {
 
 // An axis for each entry: those that are named, or the first ones.
-std::vector<std::size_t> axes_of(const Inference& node, const std::optional<Shape>& axes,
-                                 std::size_t entries, std::size_t rank) {
+std::vector<std::size_t> axes_of(const std::optional<Shape>& axes, std::size_t entries,
+                                 std::size_t rank) {
   if (axes && axes->size() != entries) {
     fail_shape(fmt::format("expected {} axes, found {}", entries, axes->size()));
   }
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < entries; ++i) {
-    const std::size_t place = node.place(axes ? axes->at(i) : static_cast<std::int64_t>(i), rank);
+    const std::size_t place =
+        operators::axis_of(axes ? axes->at(i) : static_cast<std::int64_t>(i), rank);
     if (std::ranges::find(places, place) != places.end()) {
       fail_shape(fmt::format("axis {} appears twice", place));
     }
@@ -33,16 +35,16 @@ std::vector<std::size_t> axes_of(const Inference& node, const std::optional<Shap
 }
 
 // The axes of a list that has an entry for each dimension, unless `axes` names others.
-std::vector<std::size_t> axes_of_all(const Inference& node, const std::optional<Shape>& axes,
-                                     std::size_t entries, std::size_t rank, std::string_view list) {
+std::vector<std::size_t> axes_of_all(const std::optional<Shape>& axes, std::size_t entries,
+                                     std::size_t rank, std::string_view list) {
   if (!axes && entries != rank) {
     fail_shape(fmt::format("expected {} for each of {} dimensions, found {}", list, rank, entries));
   }
-  return axes_of(node, axes, entries, rank);
+  return axes_of(axes, entries, rank);
 }
 
 std::int64_t block_size(const Inference& node) {
-  const auto block = integer_attribute(node.node(), "blocksize", 1);
+  const auto block = node.integer("blocksize", 1);
   if (block < 1) {
     fail_shape(fmt::format("blocksize is {}, expected at least 1", block));
   }
@@ -72,25 +74,6 @@ std::int64_t quotient(std::int64_t extent, std::int64_t by) {
 
 }  // namespace
 
-void concat(Inference& node) {
-  Shape shape = node.shape(0);
-  const std::size_t axis = node.axis(1, shape.size());
-  for (std::size_t i = 1; i < node.num_inputs(); ++i) {
-    const Shape& other = node.shape(i);
-    if (other.size() != shape.size()) {
-      fail_shape(fmt::format("joins tensors of {} and {} dimensions", shape.size(), other.size()));
-    }
-    for (std::size_t k = 0; k < shape.size(); ++k) {
-      if (k != axis && shape[k] != other[k]) {
-        fail_shape(fmt::format("joins [{}] and [{}] along axis {}", fmt::join(shape, ", "),
-                               fmt::join(other, ", "), axis));
-      }
-    }
-    shape[axis] = sum({shape[axis], other[axis]});
-  }
-  node.give(std::move(shape), node.type(0));
-}
-
 void depth_to_space(Inference& node) {
   Shape shape = node.shape_of_rank(0, 4);
   const auto block = block_size(node);
@@ -116,12 +99,12 @@ void expand(Inference& node) {
 void flatten(Inference& node) {
   const Shape& shape = node.shape(0);
   const auto rank = std::ssize(shape);
-  const auto axis = integer_attribute(node.node(), "axis", 1);
+  const auto axis = node.integer("axis", 1);
   if (axis < -rank || axis > rank) {
     fail_shape(fmt::format("axis {} of a tensor of {} dimensions", axis, rank));
   }
   const auto place = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-  node.give({extent_of(std::span(shape).first(place)), extent_of(std::span(shape).subspan(place))},
+  node.give({product(std::span(shape).first(place)), product(std::span(shape).subspan(place))},
             node.type(0));
 }
 
@@ -138,7 +121,7 @@ void gather_elements(Inference& node) { node.give(node.shape(1), node.type(0)); 
 void gather_nd(Inference& node) {
   const Shape& data = node.shape(0);
   const Shape& indices = node.shape_of_rank(1, 1);
-  const auto batch = integer_attribute(node.node(), "batch_dims", 0);
+  const auto batch = node.integer("batch_dims", 0);
   const auto used = sum({batch, indices.back()});
   if (batch < 0 || used > std::ssize(data)) {
     fail_shape(fmt::format("its indices have {} entries for a tensor of {} dimensions",
@@ -153,7 +136,7 @@ void one_hot(Inference& node) {
   Shape shape = node.shape(0);
   const auto depth = depth_of(node);
   const auto rank = static_cast<std::int64_t>(shape.size()) + 1;
-  const auto axis = integer_attribute(node.node(), "axis", -1);
+  const auto axis = node.integer("axis", -1);
   if (axis < -rank || axis >= rank) {
     fail_shape(fmt::format("axis {} of a result of {} dimensions", axis, rank));
   }
@@ -172,7 +155,7 @@ void pad(Inference& node) {
   }
   const std::size_t entries = pads->size() / 2;
   const auto named = node.has_input(3) ? std::optional(node.integers(3)) : std::nullopt;
-  const auto axes = axes_of_all(node, named, entries, shape.size(), "a pad before and after");
+  const auto axes = axes_of_all(named, entries, shape.size(), "a pad before and after");
   for (std::size_t i = 0; i < entries; ++i) {
     shape[axes[i]] = sum({shape[axes[i]], pads->at(i), pads->at(entries + i)});
   }
@@ -186,7 +169,7 @@ void reshape(Inference& node) {
     fail_shape("expected a shape");
   }
   Shape shape = *target;
-  const bool allows_zero = integer_attribute(node.node(), "allowzero", 0) != 0;
+  const bool allows_zero = node.flag("allowzero");
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && !allows_zero) {
@@ -229,7 +212,7 @@ void resize(Inference& node) {
   const bool has_scales = node.has_input(scales_at) && product(node.shape(scales_at)) > 0;
   if (!has_scales && node.has_input(3) && !is_old) {
     const Shape sizes = node.integers(3);
-    const auto axes = axes_of_all(node, named, sizes.size(), shape.size(), "a size");
+    const auto axes = axes_of_all(named, sizes.size(), shape.size(), "a size");
     const std::string_view policy = text_attribute(node.node(), "keep_aspect_ratio_policy");
     double factor = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -270,7 +253,7 @@ void resize(Inference& node) {
   if (scales.empty()) {
     fail_shape(is_old ? "expected scales" : "expected scales or sizes");
   }
-  const auto axes = axes_of_all(node, named, scales.size(), shape.size(), "a scale");
+  const auto axes = axes_of_all(named, scales.size(), shape.size(), "a scale");
   for (std::size_t i = 0; i < scales.size(); ++i) {
     const double extent = std::floor(static_cast<double>(shape[axes[i]]) * scales[i]);
     if (!(extent >= 0 && extent <= static_cast<double>(kMaxExtent))) {
@@ -292,7 +275,7 @@ void slice(Inference& node) {
   if (!starts || !ends || starts->size() != ends->size()) {
     fail_shape("expected as many starts as ends");
   }
-  const auto axes = axes_of(node, list(3, "axes"), starts->size(), shape.size());
+  const auto axes = axes_of(list(3, "axes"), starts->size(), shape.size());
   const auto steps = list(4, "steps");
   if (steps && steps->size() != starts->size()) {
     fail_shape("expected as many steps as starts");
@@ -362,7 +345,7 @@ void squeeze(Inference& node) {
     is_gone[i] = !axes && from[i] == 1;
   }
   for (const std::int64_t axis : axes.value_or(Shape())) {
-    const std::size_t place = node.place(axis, from.size());
+    const std::size_t place = operators::axis_of(axis, from.size());
     if (from[place] != 1) {
       fail_shape(fmt::format("dimension {} is {}, expected 1", place, from[place]));
     }
@@ -392,8 +375,7 @@ void tile(Inference& node) {
 void top_k(Inference& node) {
   Shape shape = node.shape_of_rank(0, 1);
   const std::size_t axis = node.axis(-1, shape.size());
-  const Shape k =
-      node.has_input(1) ? node.integers(1) : Shape{integer_attribute(node.node(), "k", 1)};
+  const Shape k = node.has_input(1) ? node.integers(1) : Shape{node.integer("k", 1)};
   if (k.size() != 1) {
     fail_shape("expected one k");
   }
@@ -405,25 +387,6 @@ void top_k(Inference& node) {
   node.give(std::move(shape), DataType::kInt64);
 }
 
-void transpose(Inference& node) {
-  const Shape& from = node.shape(0);
-  const Shape axes = integers_attribute(node.node(), "perm");
-  Shape shape(from.rbegin(), from.rend());
-  if (!axes.empty()) {
-    std::vector<bool> is_used(from.size(), false);
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      if (axes.size() != from.size() || axes[i] < 0 || axes[i] >= std::ssize(from) ||
-          is_used[static_cast<std::size_t>(axes[i])]) {
-        fail_shape(fmt::format("perm is [{}], expected each of {} axes once", fmt::join(axes, ", "),
-                               from.size()));
-      }
-      is_used[static_cast<std::size_t>(axes[i])] = true;
-      shape[i] = from[static_cast<std::size_t>(axes[i])];
-    }
-  }
-  node.give(std::move(shape), node.type(0));
-}
-
 void unsqueeze(Inference& node) {
   const Shape& from = node.shape(0);
   const auto axes = node.integers_or_attribute(1, "axes");
@@ -433,7 +396,7 @@ void unsqueeze(Inference& node) {
   const std::size_t rank = from.size() + axes->size();
   std::vector<bool> is_new(rank, false);
   for (const std::int64_t axis : *axes) {
-    is_new[node.place(axis, rank)] = true;
+    is_new[operators::axis_of(axis, rank)] = true;
   }
   if (std::ranges::count(is_new, true) != std::ssize(*axes)) {
     fail_shape("an axis appears twice");
