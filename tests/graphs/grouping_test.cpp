@@ -44,7 +44,7 @@ TEST(Grouping, ATensorIsCutOnceHoweverManyGroupsReadIt) {
   add_dependency(graph, 0, 1, 1);
   add_dependency(graph, 2, Dependency::kControl, 3);
   const Grouping grouping({0, 0, 1, 2});
-  EXPECT_THAT(handed_on_bytes(graph, grouping), ElementsAre(4 + 4, 0, 0));
+  EXPECT_THAT(outgoing_bytes(graph, grouping), ElementsAre(4 + 4, 0, 0));
   EXPECT_EQ(cut_bytes(graph, grouping), 8);
   EXPECT_EQ(cut_bytes(graph, ungrouped(graph)), 4 + 10 + 4);
   EXPECT_EQ(cut_bytes(graph, Grouping({0, 0, 0, 0})), 0);

@@ -87,7 +87,7 @@ py::array costs(const Problem& problem) {
 // bytes that it hands on, memory.
 py::array features(const Problem& problem) {
   constexpr std::size_t kColumns = 3;
-  const std::vector<std::int64_t> handed_on = handed_on_bytes(problem.graph(), problem.grouping());
+  const std::vector<std::int64_t> outgoing = outgoing_bytes(problem.graph(), problem.grouping());
   std::vector<std::array<double, kColumns>> rows;
   std::array<double, kColumns> most{};
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
@@ -95,7 +95,7 @@ py::array features(const Problem& problem) {
     for (const DeviceId device : problem.placeable_devices()) {
       cost_us += problem.group_cost_us(group, device);
     }
-    rows.push_back({cost_us, static_cast<double>(handed_on[index_of(group)]),
+    rows.push_back({cost_us, static_cast<double>(outgoing[index_of(group)]),
                     static_cast<double>(group_memory(problem, group))});
     for (std::size_t column = 0; column < kColumns; ++column) {
       most[column] = std::max(most[column], rows.back()[column]);
@@ -346,8 +346,8 @@ void bind_problem(py::module_& module) {
       .def_property_readonly("costs", [](Self self) { return costs(self.problem()); })
       .def_property_readonly("bytes",
                              [](Self self) {
-                               return read_only(adopt(handed_on_bytes(self.problem().graph(),
-                                                                      self.problem().grouping())));
+                               return read_only(adopt(outgoing_bytes(self.problem().graph(),
+                                                                     self.problem().grouping())));
                              })
       .def_property_readonly("memory",
                              [](Self self) {

@@ -37,17 +37,17 @@ Grouping ungrouped(const OpGraph& graph) {
   return Grouping(std::move(group_of));
 }
 
-std::vector<std::int64_t> handed_on_bytes(const OpGraph& graph, const Grouping& grouping) {
+std::vector<std::int64_t> outgoing_bytes(const OpGraph& graph, const Grouping& grouping) {
   IdVector<GroupId, std::int64_t> sums(index_of(grouping.size()), 0);
-  std::set<std::int32_t> handed_on;  // outputs of one op
+  std::set<std::int32_t> outgoing;  // outputs of one op
   for (OpId op = 0; op < num_ops(graph); ++op) {
     const GroupId group = grouping.group_of(op);
-    handed_on.clear();
+    outgoing.clear();
     for (const auto edge : boost::make_iterator_range(boost::out_edges(index_of(op), graph))) {
       const std::int32_t output = graph[edge].output;
       const auto consumer = static_cast<OpId>(boost::target(edge, graph));
       if (output != Dependency::kControl && grouping.group_of(consumer) != group &&
-          handed_on.insert(output).second) {
+          outgoing.insert(output).second) {
         sums[group] += graph[index_of(op)].outputs[index_of(output)].bytes;
       }
     }
@@ -56,7 +56,7 @@ std::vector<std::int64_t> handed_on_bytes(const OpGraph& graph, const Grouping& 
 }
 
 std::int64_t cut_bytes(const OpGraph& graph, const Grouping& grouping) {
-  const std::vector<std::int64_t> bytes = handed_on_bytes(graph, grouping);
+  const std::vector<std::int64_t> bytes = outgoing_bytes(graph, grouping);
   return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
 }
 

@@ -27,7 +27,7 @@ struct PictureNode {
   std::string_view last_scope{};
   std::int64_t ops = 0;
   double flops = 0;
-  double handed_on_bytes = 0;
+  double outgoing_bytes = 0;
 };
 
 // Where a group stands, and in which colour.
@@ -52,7 +52,7 @@ std::string with_prefix(double value, std::string_view unit) {
 
 std::vector<PictureNode> nodes_of(const OpGraph& graph, const Grouping& grouping) {
   std::vector<PictureNode> nodes(index_of(grouping.size()));
-  const std::vector<std::int64_t> handed_on = handed_on_bytes(graph, grouping);
+  const std::vector<std::int64_t> outgoing = outgoing_bytes(graph, grouping);
   for (GroupId group = 0; group < grouping.size(); ++group) {
     PictureNode& node = nodes[index_of(group)];
     for (const OpId id : grouping.members(group)) {
@@ -63,7 +63,7 @@ std::vector<PictureNode> nodes_of(const OpGraph& graph, const Grouping& grouping
     }
     node.first_scope = graph[index_of(grouping.members(group).front())].scope;
     node.last_scope = graph[index_of(grouping.members(group).back())].scope;
-    node.handed_on_bytes = static_cast<double>(handed_on[index_of(group)]);
+    node.outgoing_bytes = static_cast<double>(outgoing[index_of(group)]);
   }
   return nodes;
 }
@@ -105,7 +105,7 @@ std::string title_of(GroupId group, const PictureNode& node) {
 
 std::string facts_of(const PictureNode& node) {
   return fmt::format("{}, {}, {}", counted(node.ops, "op"), with_prefix(node.flops, "FLOP"),
-                     with_prefix(node.handed_on_bytes, "B"));
+                     with_prefix(node.outgoing_bytes, "B"));
 }
 
 // In pixels.

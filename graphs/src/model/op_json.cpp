@@ -348,7 +348,7 @@ Op read_op(const JsonCursor& object) {
   return op;
 }
 
-Op read_foreign_op(const JsonCursor& object, std::string name, const MemberNames& names) {
+Op read_third_party_op(const JsonCursor& object, std::string name, const MemberNames& names) {
   const Members members(object, names);
   Op op = read_quantities(members);
   const auto own_name = members.find("name");

@@ -27,6 +27,6 @@ using MemberNames = std::map<std::string_view, std::string_view>;
 
 /// Reads the members of an op that `object` has, and ignores all others. The op is called `name` if
 /// none is a name, and of kind "op" if none is a kind.
-Op read_foreign_op(const JsonCursor& object, std::string name, const MemberNames& names = {});
+Op read_third_party_op(const JsonCursor& object, std::string name, const MemberNames& names = {});
 
 }  // namespace emplace

@@ -14,6 +14,38 @@
 #include <vector>
 
 namespace emplace::operators {
+namespace {
+
+// Factors are multiplied two at a time, from the left; an index that nothing behind needs is summed
+// over at once.
+std::int64_t contraction_flops(std::span<const std::set<std::string>> terms,
+                               const std::set<std::string>& kept,
+                               const std::map<std::string, std::int64_t>& extents) {
+  std::int64_t flops = 0;
+  std::set<std::string> indices;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    indices.insert(terms[i].begin(), terms[i].end());
+    std::int64_t products = 1;
+    for (const std::string& index : indices) {
+      products = product({products, extents.at(index)});
+    }
+    const bool is_single = terms.size() == 1;
+    const bool multiplies = i > 0;
+    const std::size_t before = indices.size();
+    if (multiplies || is_single) {
+      std::erase_if(indices, [&](const std::string& index) {
+        const bool is_read = std::ranges::any_of(
+            terms.subspan(i + 1), [&](const auto& term) { return term.contains(index); });
+        return !kept.contains(index) && !is_read;
+      });
+    }
+    const bool sums = indices.size() < before;
+    flops = sum({flops, product({products, (multiplies ? 1 : 0) + (sums ? 1 : 0)})});
+  }
+  return flops;
+}
+
+}  // namespace
 
 EinsteinSum einstein_sum(std::string_view equation, std::span<const Shape> inputs) {
   std::string text(equation);
@@ -23,8 +55,7 @@ EinsteinSum einstein_sum(std::string_view equation, std::span<const Shape> input
   std::map<std::string, std::int64_t>
       extents;  // by index; those of an ellipsis have two characters
   std::map<std::string, int> uses;
-  std::set<std::string> left_indices;
-  std::set<std::string> right_indices;
+  std::vector<std::set<std::string>> terms;
   std::set<std::string> kept;
   // The indices of one term over a tensor of `rank` dimensions.
   const auto indices_of = [&](std::string_view term, std::size_t rank) {
@@ -63,9 +94,9 @@ EinsteinSum einstein_sum(std::string_view equation, std::span<const Shape> input
       }
       extent = extent == 1 ? shape[i] : extent;
       ++uses[indices[i]];
-      (begin == 0 ? left_indices : right_indices).insert(indices[i]);
       ellipsis = std::max(ellipsis, indices[i].size() > 1 ? std::stoul(indices[i].substr(1)) : 0);
     }
+    terms.emplace_back(indices.begin(), indices.end());
     begin = end + 1;
   }
   EinsteinSum sum{.products = 1};
@@ -90,12 +121,13 @@ EinsteinSum einstein_sum(std::string_view equation, std::span<const Shape> input
     sum.result.push_back(found->second);
     kept.insert(index);
   }
+  sum.flops = contraction_flops(terms, kept, extents);
   if (inputs.size() == 2) {
     for (const auto& [index, extent] : extents) {
-      const bool is_shared = left_indices.contains(index) && right_indices.contains(index);
-      std::int64_t& part = is_shared ? (kept.contains(index) ? sum.batch : sum.k)
-                           : left_indices.contains(index) ? sum.m
-                                                          : sum.n;
+      const bool is_shared = terms[0].contains(index) && terms[1].contains(index);
+      std::int64_t& part = is_shared                  ? (kept.contains(index) ? sum.batch : sum.k)
+                           : terms[0].contains(index) ? sum.m
+                                                      : sum.n;
       part = product({part, extent});
     }
   }

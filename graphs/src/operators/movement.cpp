@@ -124,9 +124,7 @@ void count_copies_gradient(Op& op, const Call& call) {
 }
 
 // Where rows are picked several times, their gradients are added up.
-void count_pick_gradient(Op& op, const Call& call) {
-  op.flops = call.input_elements();
-}
+void count_pick_gradient(Op& op, const Call& call) { op.flops = call.input_elements(); }
 
 // A number of the result is a weighted sum of two neighbours along each axis that is scaled, of
 // four if the curve is cubic.

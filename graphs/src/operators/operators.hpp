@@ -221,6 +221,7 @@ Shape as_maps(Shape maps);
 struct EinsteinSum {
   Shape result{};             ///< extents of the result
   std::int64_t products = 0;  ///< number of elements over all indices
+  std::int64_t flops = 0;
   /// Of two factors: extents of the indices of both that are kept, of one alone, and of both that
   /// are summed over.
   std::int64_t batch = 1, m = 1, n = 1, k = 1;

@@ -110,8 +110,7 @@ void count_einsum(Op& op, const Call& call) {
   } else {
     op.shape = {parts.products};
   }
-  const bool sums = parts.products != call.elements();
-  op.flops = product({parts.products, std::ssize(call.inputs) - 1 + (sums ? 1 : 0)});
+  op.flops = parts.flops;
 }
 
 std::vector<Output> infer_einsum(const Call& call) {
@@ -177,6 +176,29 @@ void einsum(GradientStep& step) {
   }
 }
 
+// Each row of the left side [M, K] is multiplied by one of the matrices on the right [E, K, N]: a
+// layer of a mixture of experts.
+void count_grouped_matmul(Op& op, const Call& call) {
+  const auto [a, b] = sides_of(call);
+  op.shape = {product(std::span(a.data(), a.size() - 1)), b.back(), a.back()};
+  op.flops = product({2, product(op.shape)});
+}
+
+void grouped_matmul(GradientStep& step) {
+  for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
+    if (step.wants(i)) {
+      Op op = step.make_op("grouped_matmul", i == 1 ? "grad_right" : "grad_left");
+      op.flops = step.op().flops;
+      op.outputs = {like(step.input_value(i))};
+      std::vector<Tensor> inputs{step.gradient(), step.input(1 - i)};
+      for (std::size_t k = 2; k < step.num_inputs(); ++k) {  // where groups end
+        inputs.push_back(step.input(k));
+      }
+      step.give(i, step.emit(std::move(op), inputs));
+    }
+  }
+}
+
 constexpr std::array kProducts = {
     Operator{.kind = {"batch_matmul", kMatmul, true, kBatchProduct,
                       "matrix products; sides may be transposed"},
@@ -190,6 +212,12 @@ constexpr std::array kProducts = {
              .count = count_einsum,
              .gradient = einsum,
              .from_key = by_default<EinsumAttributes>,
+             .only_imported = true},
+    Operator{.kind = {"grouped_matmul", kMatmul, true, kProduct,
+                      "product of each row and one of several matrices"},
+             .count = count_grouped_matmul,
+             .gradient = grouped_matmul,
+             .from_key = by_default<GemmAttributes>,
              .only_imported = true},
     Operator{.kind = {"matmul", kMatmul, true, kProduct,
                       "matrix product; either side may be transposed"},

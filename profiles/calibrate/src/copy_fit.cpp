@@ -153,7 +153,7 @@ CopyKey key_of(const CopySample& sample) {
 }
 
 // Two copies of one size at the same time, and each of them alone.
-struct Meeting {
+struct Overlap {
   std::int64_t bytes = 0;
   double together_us = 0;  // until both have ended
   double slow_us = 0;      // alone
@@ -192,9 +192,9 @@ class PairFinder {
       }
     }
     std::vector<CopyPair> pairs;
-    pairs.reserve(meetings_.size());
-    for (const auto& [key, meetings] : meetings_) {
-      pairs.push_back(conclude(key, meetings));
+    pairs.reserve(overlaps_.size());
+    for (const auto& [key, overlaps] : overlaps_) {
+      pairs.push_back(fit_pair(key, overlaps));
     }
     return pairs;
   }
@@ -238,7 +238,7 @@ class PairFinder {
       return cost != nullptr &&
              static_cast<double>(sample.bytes) >= kManyAlphas * cost->alpha_us * cost->bytes_per_us;
     };
-    meetings_[{.one = name_of(one),
+    overlaps_[{.one = name_of(one),
                .other = name_of(other),
                .host = std::max(one.host, other.host),
                .reverse = one.from == other.to && one.to == other.from}]
@@ -250,16 +250,16 @@ class PairFinder {
   }
 
   // Decides by the sizes at which bandwidth counts, or else by the largest.
-  static CopyPair conclude(const PairKey& key, std::vector<Meeting> meetings) {
-    std::ranges::sort(meetings, {}, &Meeting::bytes);
-    std::vector<Meeting> telling;
-    std::ranges::copy_if(meetings, std::back_inserter(telling), &Meeting::many_bytes);
+  static CopyPair fit_pair(const PairKey& key, std::vector<Overlap> overlaps) {
+    std::ranges::sort(overlaps, {}, &Overlap::bytes);
+    std::vector<Overlap> telling;
+    std::ranges::copy_if(overlaps, std::back_inserter(telling), &Overlap::many_bytes);
     if (telling.empty()) {
-      telling.push_back(meetings.back());
+      telling.push_back(overlaps.back());
     }
-    const Meeting largest = telling.back();
-    std::ranges::sort(telling, {}, &Meeting::delay);
-    const Meeting& median = telling[(telling.size() - 1) / 2];
+    const Overlap largest = telling.back();
+    std::ranges::sort(telling, {}, &Overlap::delay);
+    const Overlap& median = telling[(telling.size() - 1) / 2];
     CopyPair pair{.one = key.one, .other = key.other, .host = key.host, .reverse = key.reverse};
     pair.delay = median.delay();
     pair.shared = pair.delay >= kSharedFrom;
@@ -278,7 +278,7 @@ class PairFinder {
 
   const std::vector<CopyCost>& costs_;
   std::map<CopyKey, const CopySample*> by_key_;
-  std::map<PairKey, std::vector<Meeting>> meetings_;
+  std::map<PairKey, std::vector<Overlap>> overlaps_;
 };
 
 }  // namespace

@@ -150,7 +150,7 @@ class EarliestStarts {
         }
         start_after_all_before(place);
       }
-      hand_on(place);
+      propagate(place);
     }
     return std::move(starts_us_);
   }
@@ -356,7 +356,7 @@ class EarliestStarts {
   }
 
   // Takes over what is known of an op: when it starts, and its distances by their other end.
-  void hand_on(std::size_t to) {
+  void propagate(std::size_t to) {
     double& start_us = starts_us_[order_[to]];
     for (std::size_t from = first_in_window(to); from < to; ++from) {
       const double same_us = same_us_[cell(to, from)];

@@ -167,7 +167,7 @@ void PhysicalEngine::finish_op(OpId op) {
   idle_.push_back(device);
   memory_.free(device, workspace_bytes_[op]);
   free_inputs(op, device);
-  hand_on_outputs(op, device);
+  send_outputs(op, device);
 }
 
 // What the op wrote over is not its input any more, and what its result is a view of stays.
@@ -222,7 +222,7 @@ void PhysicalEngine::overwrite_input(OpId op, DeviceId device) {
 
 // Wakes the consumers of each output that are on the op's device, and makes the transfers to
 // others.
-void PhysicalEngine::hand_on_outputs(OpId op, DeviceId device) {
+void PhysicalEngine::send_outputs(OpId op, DeviceId device) {
   const auto uses = problem_.uses();
   auto [use, last_use] = problem_.uses_of(op);
   const auto [first_output, last_output] = problem_.outputs(op);
@@ -231,8 +231,8 @@ void PhysicalEngine::hand_on_outputs(OpId op, DeviceId device) {
     while (use < last_use && uses[use].output == output) {
       ++use;
     }
-    output_uses_[output] = transfers_.hand_on(first_use, use, device_of_, now_us_,
-                                              [this](OpId consumer) { wake(consumer); });
+    output_uses_[output] = transfers_.send(first_use, use, device_of_, now_us_,
+                                           [this](OpId consumer) { wake(consumer); });
     if (output_uses_[output] == 0) {  // no op reads it
       output_uses_[output] = 1;
       release_output(op, output, device);

@@ -51,7 +51,7 @@ class PhysicalEngine final : public Engine {
   void free_input(UseId input, DeviceId device);
   void overwrite_input(OpId op, DeviceId device);
   bool is_last_to_use(UseId input) const;
-  void hand_on_outputs(OpId op, DeviceId device);
+  void send_outputs(OpId op, DeviceId device);
   void deliver(TransferId transfer, double at_us);
   void enter_network(TransferId transfer);
   void start_transfers();

@@ -43,8 +43,8 @@ class TransferTable {
   /// for each consumer on the op's device, and adds the transfers to other devices, in the order of
   /// these. Returns how many uses the output has on the op's device: local ones and transfers.
   template <class Wake>
-  std::int32_t hand_on(UseId first_use, UseId last_use, IdSpan<OpId, const DeviceId> device_of,
-                       double now_us, const Wake& wake);
+  std::int32_t send(UseId first_use, UseId last_use, IdSpan<OpId, const DeviceId> device_of,
+                    double now_us, const Wake& wake);
 
   /// Returns the transfer by which a consumer gets what it uses; kNone if it is on the producer's
   /// device. Requires: the producer has ended.
@@ -69,9 +69,9 @@ class TransferTable {
 };
 
 template <class Wake>
-std::int32_t TransferTable::hand_on(UseId first_use, UseId last_use,
-                                    IdSpan<OpId, const DeviceId> device_of, double now_us,
-                                    const Wake& wake) {
+std::int32_t TransferTable::send(UseId first_use, UseId last_use,
+                                 IdSpan<OpId, const DeviceId> device_of, double now_us,
+                                 const Wake& wake) {
   const auto uses = problem_.uses();
   const TransferId first_transfer = transfers_.end_id();
   std::int32_t num_local = 0;

@@ -76,9 +76,9 @@ Grouping ungrouped(const OpGraph& graph);
 /// Returns for each group the bytes of its output tensors that some op of another group reads. A
 /// tensor counts once, however many groups read it; control edges move nothing. Requires: a
 /// grouping of this graph.
-std::vector<std::int64_t> handed_on_bytes(const OpGraph& graph, const Grouping& grouping);
+std::vector<std::int64_t> outgoing_bytes(const OpGraph& graph, const Grouping& grouping);
 
-/// Returns the sum of handed_on_bytes(): the bytes that would leave their device at least once if
+/// Returns the sum of outgoing_bytes(): the bytes that would leave their device at least once if
 /// each group had its own device.
 std::int64_t cut_bytes(const OpGraph& graph, const Grouping& grouping);
 

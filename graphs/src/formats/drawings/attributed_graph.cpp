@@ -77,7 +77,7 @@ void AttributedGraphReader::add_node(const std::string& id, const std::string& n
   if (!op_of_.emplace(id, num_ops(graph_)).second) {
     attributes.fail(fmt::format("the id '{}' appears twice", excerpt(name)));
   }
-  Op op = read_foreign_op(attributes, name, names);
+  Op op = read_third_party_op(attributes, name, names);
   if (op.name.empty()) {
     attributes.fail("expected an id or a name that is not empty");
   }

@@ -19,7 +19,7 @@ constexpr std::int64_t kMaxSteps = 10'000;
 constexpr std::size_t kMaxMadeBytes = std::size_t{1} << 30;
 
 // The steps of all loops hand on up to so many values.
-constexpr std::int64_t kMaxHandedOn = 1'000'000;
+constexpr std::int64_t kMaxCarriedValues = 1'000'000;
 
 // All sequences together have up to so many tensors. Each change makes a sequence of its own.
 constexpr std::size_t kMaxInSequences = 4'000'000;
@@ -276,10 +276,10 @@ void Expansion::expand_loop(const onnx::NodeProto& node, int depth) {
     }
     names.prefix = fmt::format("{}{}/", path, step);
     // A step that has no nodes is work all the same.
-    handed_on_ += body.output_size();
-    if (handed_on_ > kMaxHandedOn) {
+    carried_values_ += body.output_size();
+    if (carried_values_ > kMaxCarriedValues) {
       sink_.unsupported(fmt::format("{}: the steps of loops hand on more than {} values",
-                                    describe(node), kMaxHandedOn));
+                                    describe(node), kMaxCarriedValues));
     }
     charge(node, names.prefix.size() * static_cast<std::size_t>(body.output_size()));
     for_each_made(body, [&](const std::string& name) { names.known[name] = names.prefix + name; });

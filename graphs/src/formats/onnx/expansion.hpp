@@ -75,10 +75,10 @@ class Expansion {
   Model& model_;
   NodeSink& sink_;
   std::map<std::string, Sequence, std::less<>> sequences_;
-  std::size_t in_sequences_ = 0;  // tensors, in all of them together
-  std::size_t made_bytes_ = 0;    // of copied nodes
-  std::int64_t handed_on_ = 0;    // values, by the steps of loops
-  std::int64_t unnamed_ = 0;      // nodes without a name that were replaced
+  std::size_t in_sequences_ = 0;     // tensors, in all of them together
+  std::size_t made_bytes_ = 0;       // of copied nodes
+  std::int64_t carried_values_ = 0;  // values, by the steps of loops
+  std::int64_t unnamed_ = 0;         // nodes without a name that were replaced
 };
 
 }  // namespace emplace::onnx_model

@@ -20,7 +20,7 @@ struct Names {
 
 constexpr std::array kNames = {
     // --- Each number by itself ---
-    Names{"and", "logical_and"},
+    Names{"and", "__and__ bitwise_and logical_and"},
     Names{"clip", "clamp clamp_max hardtanh relu6"},
     Names{"clip_backward", "hardtanh_backward"},
     Names{"dropout", "_fused_dropout feature_dropout native_dropout"},
@@ -43,9 +43,9 @@ constexpr std::array kNames = {
     Names{"min", "minimum"},
     Names{"mod", "fmod remainder"},
     Names{"multiply", "mul"},
-    Names{"not", "logical_not"},
+    Names{"not", "bitwise_not logical_not"},
     Names{"not_equal", "ne"},
-    Names{"or", "logical_or"},
+    Names{"or", "__or__ bitwise_or logical_or"},
     Names{"pow", "rsqrt square"},
     Names{"prelu", "_prelu_kernel"},
     Names{"random",
@@ -55,7 +55,7 @@ constexpr std::array kNames = {
     Names{"softplus", "log_sigmoid log_sigmoid_forward"},
     Names{"softplus_backward", "log_sigmoid_backward"},
     Names{"subtract", "rsub sub"},
-    Names{"xor", "logical_xor"},
+    Names{"xor", "__xor__ bitwise_xor logical_xor"},
 
     // --- Products, convolutions, recurrent layers ---
     Names{"attention",
@@ -90,6 +90,7 @@ constexpr std::array kNames = {
     Names{"convolution_backward",
           "_slow_conv2d_backward convolution_backward_overrideable cudnn_convolution_backward "
           "mkldnn_convolution_backward slow_conv2d_backward"},
+    Names{"grouped_matmul", "_grouped_mm grouped_mm_fallback"},
     Names{"matmul",
           "_addmm_activation _int_mm _scaled_mm addmm addmv dot linear mkldnn_linear mm mv vdot"},
     Names{"rnn", "_cudnn_rnn miopen_rnn mkldnn_rnn_layer rnn_relu rnn_tanh"},

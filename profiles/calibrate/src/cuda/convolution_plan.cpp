@@ -163,8 +163,8 @@ std::vector<Note> notes(const CudnnLibrary& library, const CudnnDescriptor& engi
   return {found.begin(), found.begin() + count};
 }
 
-bool is_welcome(const CudnnLibrary& library, const CudnnDescriptor& config,
-                const ConvolutionRequest& request) {
+bool is_wanted(const CudnnLibrary& library, const CudnnDescriptor& config,
+               const ConvolutionRequest& request) {
   CudnnDescriptor engine(library, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t target = engine.get();
   std::int64_t count = 0;
@@ -253,7 +253,7 @@ std::vector<ConvolutionPlan> convolution_plans(const CudnnLibrary& library,
       if (plans.size() == count) {
         break;
       }
-      if (!is_welcome(library, config, request)) {
+      if (!is_wanted(library, config, request)) {
         continue;
       }
       CudnnDescriptor plan(library, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);

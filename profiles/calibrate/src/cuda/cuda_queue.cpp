@@ -23,7 +23,7 @@ void CudaEvent::wait_on_host() const {
 }
 
 CudaQueue::CudaQueue(std::shared_ptr<const GpuPart> part)
-    : part_(std::move(part)), stream_(part_->make_stream()), foreign_(part_) {}
+    : part_(std::move(part)), stream_(part_->make_stream()), others_(part_) {}
 
 CudaQueue::~CudaQueue() {
   // What the stream still waits for must come before the stream can end.
@@ -67,12 +67,12 @@ void CudaQueue::wait(std::shared_ptr<Event> event) {
   if (is_recording_) {
     throw DeviceFailure("a CUDA graph can't wait for work of the CPU");
   }
-  foreign_.hold(stream_, ++num_foreign_);
+  others_.hold(stream_, ++num_held_);
   const std::scoped_lock lock(mutex_);
   awaited_.push_back(std::move(event));
   arrived_.notify_one();
   if (!waiter_.joinable()) {
-    waiter_ = std::jthread([this](const std::stop_token& stop) { await_foreign_events(stop); });
+    waiter_ = std::jthread([this](const std::stop_token& stop) { await_events_of_others(stop); });
   }
 }
 
@@ -107,7 +107,7 @@ cudnnHandle_t CudaQueue::cudnn() {
   return cudnn_;
 }
 
-void CudaQueue::await_foreign_events(const std::stop_token& stop) {
+void CudaQueue::await_events_of_others(const std::stop_token& stop) {
   std::uint32_t arrived = 0;
   while (true) {
     std::shared_ptr<Event> next;
@@ -124,7 +124,7 @@ void CudaQueue::await_foreign_events(const std::stop_token& stop) {
     } catch (const DeviceFailure&) {
       // Whoever finishes that device's queue learns of it; this one must not hang.
     }
-    foreign_.raise(++arrived);
+    others_.raise(++arrived);
   }
 }
 

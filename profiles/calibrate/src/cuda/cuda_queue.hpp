@@ -63,7 +63,7 @@ class CudaQueue final : public Queue {
  private:
   // Waits for events of other kinds of devices, one after another in the order in which the stream
   // waits for them, and raises the flag to as many as have come.
-  void await_foreign_events(const std::stop_token& stop);
+  void await_events_of_others(const std::stop_token& stop);
 
   std::shared_ptr<const GpuPart> part_;
   cudaStream_t stream_ = nullptr;
@@ -71,8 +71,8 @@ class CudaQueue final : public Queue {
   cudnnHandle_t cudnn_ = nullptr;
   bool is_recording_ = false;
 
-  HostFlag foreign_;
-  std::uint32_t num_foreign_ = 0;
+  HostFlag others_;
+  std::uint32_t num_held_ = 0;
   std::mutex mutex_;
   std::condition_variable_any arrived_;
   std::deque<std::shared_ptr<Event>> awaited_;
