@@ -120,7 +120,7 @@ TEST(OpKind, OperatorsOfOthersHaveAClass) {
   EXPECT_EQ(op_class_of("lstm"), OpClass::kMatmul);
   EXPECT_EQ(op_class_of("_fused_adam"), OpClass::kUpdate);
   EXPECT_EQ(op_class_of("index_put"), OpClass::kDataMovement);
-  EXPECT_EQ(op_class_of("squareddifference"), OpClass::kElementwise);
+  EXPECT_EQ(op_class_of("assignadd"), OpClass::kUpdate);
   EXPECT_EQ(op_class_of("my_own_operator"), OpClass::kOther);
   EXPECT_EQ(find_op_kind("scaled_dot_product_attention"), nullptr) << "it has no shape of ours";
 }

@@ -423,7 +423,7 @@ struct Case {
 TEST(TensorFlow, OperatorsAreThoseOfTheLibrary) {
   const std::string inputs = placeholder("x", {2, 6, 4}) + placeholder("v", {4}) +
                              placeholder("m", {2, 5, 5, 3}) + placeholder("s", {}) +
-                             integers("axis", {}, {-1});
+                             integers("axis", {}, {-1}) + integers("size", {2}, {10, 10});
   const Case cases[] = {
       {"Neg", "x", "neg", 48, {48}},
       {"Cast", "x", "cast", 48, {48}},
@@ -453,6 +453,8 @@ TEST(TensorFlow, OperatorsAreThoseOfTheLibrary) {
       {"L2Loss", "x", "reduce_sum_square", 96, {48, 1}},
       {"Cumsum", "x axis", "cum_sum", 48, {48}},
       {"LRN", "m", "lrn", 150 * (11 + 4), {150}},
+      {"ResizeBilinear", "m size", "resize", 7 * 600, {600, 150}},
+      {"ResizeNearestNeighbor", "m size", "resize", 0, {600, 150}},
       {"FakeQuantWithMinMaxVars", "x s s", "fake_quantize", 192, {48}},
   };
   for (const Case& c : cases) {

@@ -32,52 +32,44 @@ constexpr std::array kNames = {
           "quantizedconv2d quantizedmatmul rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell "
           "scaled_dot_product_attention sparsetensordensematmul tensordot vdot"},
     Names{kNormalization, "local_response_norm renorm"},
-    Names{kPooling, "cropandresize roi_pool"},
-    Names{
-        kElementwise,
-        "addcmul angle arctan2 atan2 bernoulli bitwise_left_shift bitwise_right_shift clamp "
-        "clamp_max clamp_min clipbyvalue copysign cosine_similarity cross deg2rad dequantize "
-        "digamma divnonan eq erfc erfinv exp2 expm1 fake_quantize_per_tensor_affine "
-        "fakequantwithminmaxargs fakequantwithminmaxvars fakequantwithminmaxvarsperchannel "
-        "floor_divide floordiv floormod fmod frac ge glu greaterequal gt hardshrink hardsigmoid "
-        "hardswish hardtanh heaviside hypot isfinite isinf isnan le leakyrelu lessequal lgamma "
-        "log10 log1p log2 log_sigmoid log_sigmoid_forward logaddexp logical_and logical_not "
-        "logical_or logical_xor logicaland logicalnot logicalor lt masked_fill maximum minimum "
-        "nan_to_num ne normal notequal polygamma positive quantize_per_channel "
-        "quantize_per_tensor rand randint randn randomstandardnormal randomuniform realdiv relu6 "
-        "rrelu rrelu_with_noise rsqrt rsqrtgrad select selectv2 sgn signbit sinc softshrink "
-        "square squareddifference threshold true_divide trunc truncatednormal uniform xdivy xlogy"},
-    Names{
-        kDataMovement,
-        "_copy_from _copy_from_and_resize _index_put_impl_ _pin_memory _to_copy "
-        "affine_grid_generator arange as_strided_scatter batchtospacend broadcast_to broadcastto "
-        "channel_shuffle clone col2im combinations compress constant_of_shape constant_pad_nd "
-        "contiguous depthtospace diag diag_embed diagflat eye fill fill_diagonal flip fliplr "
-        "flipud fold gathernd grid_sampler grid_sampler_2d grid_sampler_3d hstack im2col index "
-        "index_add index_copy index_fill index_put index_select invertpermutation linspace "
-        "logspace masked_scatter masked_select matrixbandpart meshgrid mirrorpad non_zero nonzero "
-        "onehot oneslike pack padv2 pin_memory pixel_shuffle pixel_unshuffle put reflection_pad1d "
-        "reflection_pad2d reflection_pad3d repeat repeat_interleave replication_pad1d "
-        "replication_pad2d replication_pad3d resizearea resizebicubic resizebilinear "
-        "resizenearestneighbor reversev2 roll rot90 scatter scatter_add scatter_reduce "
-        "select_backward select_scatter slice_scatter spacetobatchnd spacetodepth take "
-        "take_along_dim tensor_split to tril tril_indices triu triu_indices type_as "
-        "upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d "
-        "upsample_nearest2d upsample_nearest3d upsample_trilinear3d vstack zeroslike"},
-    Names{
-        kReduction,
-        "_foreach_norm _unique2 all amax amin aminmax any argmax argmin argsort "
-        "binary_cross_entropy binary_cross_entropy_with_logits bincount cdist count_nonzero "
-        "cross_entropy_loss cumprod cumsum frobenius_norm huber_loss kl_div kthvalue l1_loss "
-        "l2loss linalg_vector_norm logcumsumexp logsoftmax logsumexp median mode mse_loss nanmean "
-        "nansum nll_loss nll_loss2d nll_loss2d_forward nll_loss_forward nll_loss_nd norm prod "
-        "smooth_l1_loss soft_margin_loss sort std std_mean topk topkv2 trace unique "
-        "unique_consecutive var var_mean"},
+    Names{kPooling, "roi_pool"},
+    Names{kElementwise,
+          "addcmul angle arctan2 atan2 bernoulli bitwise_left_shift bitwise_right_shift clamp "
+          "clamp_max clamp_min copysign cosine_similarity cross deg2rad dequantize digamma eq "
+          "erfc erfinv exp2 expm1 fake_quantize_per_tensor_affine floor_divide fmod frac ge glu "
+          "gt hardshrink hardsigmoid hardswish hardtanh heaviside hypot isfinite isinf isnan le "
+          "lgamma log10 log1p log2 log_sigmoid log_sigmoid_forward logaddexp logical_and "
+          "logical_not logical_or logical_xor lt masked_fill maximum minimum nan_to_num ne "
+          "normal polygamma positive quantize_per_channel quantize_per_tensor rand randint "
+          "randn relu6 rrelu rrelu_with_noise rsqrt select sgn signbit sinc softshrink square "
+          "threshold true_divide trunc uniform xlogy"},
+    Names{kDataMovement,
+          "_copy_from _copy_from_and_resize _index_put_impl_ _pin_memory _to_copy "
+          "affine_grid_generator arange as_strided_scatter broadcast_to channel_shuffle clone "
+          "col2im combinations compress constant_of_shape constant_pad_nd contiguous diag "
+          "diag_embed diagflat eye fill fill_diagonal flip fliplr flipud fold grid_sampler "
+          "grid_sampler_2d grid_sampler_3d hstack im2col index index_add index_copy index_fill "
+          "index_put index_select linspace logspace masked_scatter masked_select meshgrid "
+          "non_zero nonzero pin_memory pixel_shuffle pixel_unshuffle put reflection_pad1d "
+          "reflection_pad2d reflection_pad3d repeat repeat_interleave replication_pad1d "
+          "replication_pad2d replication_pad3d roll rot90 scatter scatter_add scatter_reduce "
+          "select_backward select_scatter slice_scatter take take_along_dim tensor_split to "
+          "tril tril_indices triu triu_indices type_as upsample_bicubic2d upsample_bilinear2d "
+          "upsample_linear1d upsample_nearest1d upsample_nearest2d upsample_nearest3d "
+          "upsample_trilinear3d vstack"},
+    Names{kReduction,
+          "_foreach_norm _unique2 all amax amin aminmax any argmax argmin argsort "
+          "binary_cross_entropy binary_cross_entropy_with_logits bincount cdist count_nonzero "
+          "cross_entropy_loss cumprod cumsum frobenius_norm huber_loss kl_div kthvalue l1_loss "
+          "linalg_vector_norm logcumsumexp logsumexp median mode mse_loss nanmean nansum "
+          "nll_loss nll_loss2d nll_loss2d_forward nll_loss_forward nll_loss_nd norm prod "
+          "smooth_l1_loss soft_margin_loss sort std std_mean topk trace unique "
+          "unique_consecutive var var_mean"},
     Names{kUpdate,
           "_foreach_add _foreach_addcdiv _foreach_addcmul _foreach_div _foreach_lerp "
           "_foreach_maximum _foreach_mul _foreach_neg _foreach_sqrt _foreach_sub _fused_adam "
-          "_fused_adamw _fused_sgd addcdiv applyadadelta applyadagrad assign assignadd assignsub "
-          "lerp"},
+          "_fused_adamw _fused_sgd addcdiv applyadadelta applyadagrad assign assignadd "
+          "assignsub lerp"},
 };
 
 // Classes by the names above.

@@ -412,11 +412,9 @@ void count_work(Op& op, const NodeCall& call) {
   if (row->name.empty() && row->is_heavy && op.measured.empty()) {
     throw Error(ErrorCode::kUnsupported, "emplace does not know the work of this operator");
   }
-  const auto* library = operators::find(row->name);
-  const bool has_work =
-      !row->name.empty() && (library == nullptr || library->count != nullptr) &&
-      (!call.results.empty() || row->name == "optimizer_update");  // a variable by its handle
-  if (!has_work) {
+  // An optimizer that knows the variable by its handle has no result.
+  if (!operators::is_counted(row->name) ||
+      (call.results.empty() && row->name != "optimizer_update")) {
     return;
   }
   if (auto asked = translation(*row, call)) {
