@@ -26,6 +26,14 @@ using testing::HasSubstr;
 
 Output tensor(Shape shape) { return {.shape = std::move(shape)}; }
 
+Output make_output(const Shape& shape, DataType type) {
+  std::int64_t bytes = size_of(type);
+  for (const std::int64_t extent : shape) {
+    bytes *= extent;
+  }
+  return {.shape = shape, .type = type, .bytes = bytes};
+}
+
 Shape infer(std::string_view name, const Attributes& attributes, const Shape& x, const Shape& w) {
   return operators::infer(name, attributes, std::array{tensor(x), tensor(w)})[0].shape;
 }
@@ -174,6 +182,123 @@ TEST(Operators, ATraceAndTheModelBuilderAgree) {
                              {{2, 8, 7, 7}, {2, 8, 14, 14}}, {2, 8, 14, 14}, window);
   EXPECT_EQ(gradient.shape, graph[largest.op].shape);
   EXPECT_EQ(gradient.flops, 2 * 8 * 7 * 7 * (4 + 1));
+}
+
+// --- Other families ---
+
+Op counted(std::string_view name, Attributes attributes, const std::vector<Shape>& inputs,
+           const Shape& result) {
+  std::vector<Output> values;
+  for (const Shape& shape : inputs) {
+    values.push_back(make_output(shape, DataType::kFloat32));
+  }
+  Op op;
+  operators::count(op, name, std::move(attributes), values,
+                   std::array{make_output(result, DataType::kFloat32)});
+  return op;
+}
+
+TEST(Operators, ASumIsOfOneShapeOrBroadcastOrWithABias) {
+  const Shape x{2, 8, 4, 5};
+  EXPECT_EQ(counted("add", {}, {x, x}, x).kind, "add");
+  EXPECT_EQ(counted("add", {}, {x, {2, 8, 1, 5}}, x).kind, "broadcast_add");
+  const Op rows = counted("add", {}, {x, {5}}, x);
+  EXPECT_EQ(rows.kind, "bias_add");
+  EXPECT_THAT(rows.shape, ElementsAre(64, 5));
+  const Op channels = counted("add", {}, {x, {8, 1, 1}}, x);
+  EXPECT_EQ(channels.kind, "bias_add");
+  EXPECT_THAT(channels.shape, ElementsAre(2, 8, 20));
+  EXPECT_EQ(counted("bias_add", AxisAttributes{.axis = 1}, {x, {8}}, x).shape, channels.shape);
+  EXPECT_EQ(channels.flops, 320);
+}
+
+TEST(Operators, AConstantSideLeavesAFunctionOfOneNumber) {
+  EXPECT_EQ(operators::with_constant("multiply", true), "scale");
+  EXPECT_EQ(operators::with_constant("div", false), "scale");
+  EXPECT_EQ(operators::with_constant("div", true), "reciprocal");
+  EXPECT_EQ(operators::with_constant("subtract", false), "add");
+  EXPECT_EQ(operators::with_constant("subtract", true), "subtract");
+  EXPECT_EQ(operators::with_constant("pow", true), "exp");
+  EXPECT_EQ(operators::with_constant("max", true), "clip");
+}
+
+TEST(Operators, ProductsAreOneOrABatchWhateverIsStoredTransposed) {
+  const Op one = counted("matmul", {}, {{4, 6, 10}, {10, 7}}, {4, 6, 7});
+  EXPECT_EQ(one.kind, "matmul");
+  EXPECT_THAT(one.shape, ElementsAre(24, 7, 10));
+  EXPECT_EQ(one.flops, 2 * 24 * 7 * 10);
+  const Op batch = counted("matmul", GemmAttributes{.trans_b = true},
+                           {{4, 3, 6, 10}, {4, 3, 7, 10}}, {4, 3, 6, 7});
+  EXPECT_EQ(batch.kind, "batch_matmul");
+  EXPECT_THAT(batch.shape, ElementsAre(12, 6, 7, 10));
+  EXPECT_EQ(counted("einsum", EinsumAttributes{.equation = "bhqd,bhkd->bhqk"},
+                    {{4, 3, 6, 10}, {4, 3, 7, 10}}, {4, 3, 6, 7})
+                .shape,
+            batch.shape);
+  EXPECT_THAT(error_of(ErrorCode::kFormat,
+                       [] {
+                         infer("matmul", {}, {2, 3}, {4, 5});
+                       }),
+              HasSubstr("cannot multiply 3 columns by 4 rows"));
+}
+
+// Dao et al. 2022, FlashAttention, algorithm 4: five products of the backward pass.
+TEST(Operators, AttentionComputesTheScoresAgainForItsGradient) {
+  const Shape q{2, 8, 128, 64};
+  const Shape k{2, 2, 256, 64};
+  const std::int64_t scores = std::int64_t{2} * 8 * 128 * 256;
+  const Op forward = counted("attention", {}, {q, k, k}, q);
+  EXPECT_THAT(forward.shape, ElementsAre(2, 8, 128, 256, 64, 64));
+  EXPECT_EQ(forward.flops, scores * (4 * 64 + 5));
+  const Op backward = counted("attention_backward", {}, {q, q, k, k}, q);
+  EXPECT_EQ(backward.flops, scores * (10 * 64 + 4));
+}
+
+TEST(Operators, InferenceOfABatchNormReadsItsInputOnce) {
+  const Shape x{4, 16, 8, 8};
+  const Op training = counted("batch_norm", {}, {x, {2, 16}}, x);
+  const Op inference = counted("batch_norm_inference", {}, {x, {2, 16}}, x);
+  EXPECT_EQ(training.flops, 5 * 4096);
+  EXPECT_EQ(training.bytes_read, 4096 * 4);  // beyond once
+  EXPECT_EQ(inference.flops, 2 * 4096);
+  EXPECT_EQ(inference.bytes_read, 0);
+}
+
+TEST(Operators, GroupsOfANormAreRows) {
+  const Op op =
+      counted("group_norm", GroupNormAttributes{.num_groups = 4}, {{2, 16, 5, 5}}, {2, 16, 5, 5});
+  EXPECT_THAT(op.shape, ElementsAre(8, 100));
+  EXPECT_EQ(op.flops, 7 * 800);
+}
+
+TEST(Operators, AMeanOverWholeMapsIsAPool) {
+  const Op op = counted("reduce_mean", ReduceAttributes{.axes = {-1, -2}}, {{2, 3, 7, 7}}, {2, 3});
+  EXPECT_EQ(op.kind, "avg_pool");
+  EXPECT_THAT(op.shape, ElementsAre(2, 3, 7, 7, 7, 7, 1, 1, 1));
+  EXPECT_EQ(std::get<PoolAttributes>(op.attributes).kernel_shape, (Shape{7, 7}));
+  EXPECT_EQ(counted("reduce_mean", ReduceAttributes{.axes = {1}}, {{2, 3, 7, 7}}, {2, 7, 7}).kind,
+            "reduce_mean");
+}
+
+TEST(Operators, TheGradientOfAFunctionIsCountedByItsName) {
+  const Shape x{3, 4};
+  EXPECT_EQ(counted("tanh_backward", {}, {x, x}, x).flops, 3 * 12);
+  EXPECT_EQ(counted("exp_backward", {}, {x, x}, x).flops, 12);
+  EXPECT_EQ(counted("reduce_variance_backward", {}, {{3, 1}, x, {3, 1}}, x).flops, 3 * 12);
+  EXPECT_FALSE(operators::is_counted("frobnicate_backward"));
+}
+
+TEST(Operators, EachHasAKindAndEachKindOfTheZooThatIsTrainedAGradient) {
+  for (const auto& [name, row] : operators::all()) {
+    EXPECT_EQ(name, row->kind.name);
+    if (row->derivative.flops > 0) {
+      EXPECT_NE(row->gradient, nullptr) << name;
+      EXPECT_TRUE(operators::is_counted(std::string(name) + "_backward")) << name;
+    }
+    if (row->from_key != nullptr) {
+      EXPECT_FALSE(std::holds_alternative<std::monostate>(row->from_key({}))) << name;
+    }
+  }
 }
 
 OpGraph small_network() {

@@ -87,7 +87,10 @@ TEST(PyTorch, CanSplitOperatorsIntoThoseThatTheyCall) {
 TEST(PyTorch, LosesNoWorkAtTheInnermostLevel) {
   const std::string trace = data_file("pytorch_et.json");
   const OpGraph graph = read_format("pytorch:level=innermost", trace);
-  EXPECT_EQ(totals(graph).flops, totals(read_format("pytorch", trace)).flops);
+  // The operators that a loss calls pass over the data more often than the loss needs.
+  const std::int64_t outermost = totals(read_format("pytorch", trace)).flops;
+  EXPECT_GE(totals(graph).flops, outermost);
+  EXPECT_LE(totals(graph).flops, outermost + 100);
   EXPECT_EQ(totals(graph).parameters, 3114);
   // It calls aten::empty and aten::as_strided_, and does the work itself.
   EXPECT_EQ(find(graph, "aten::mkldnn_convolution").flops, 2 * (4 * 8 * 6 * 6) * 27);
@@ -161,14 +164,14 @@ TEST(PyTorch, CountsTheProductsOfAttention) {
         read_calls({call(2, 1, name, inputs, shapes, result, "[2, 3, 10, 6]"),
                     call(10, 1, name + "_backward", result + ", " + inputs,
                          "[2, 3, 10, 6], " + shapes, tensor(11, {2, 3, 10, 8}), "[2, 3, 10, 8]")});
-    EXPECT_EQ(find(graph, name).flops, 2 * kScores * (8 + 6)) << name;
-    EXPECT_EQ(find(graph, name + "_backward").flops, 2 * kScores * (3 * 8 + 2 * 6)) << name;
+    EXPECT_EQ(find(graph, name).flops, kScores * (2 * (8 + 6) + 5)) << name;
+    EXPECT_EQ(find(graph, name + "_backward").flops, kScores * (2 * (3 * 8 + 2 * 6) + 4)) << name;
   }
   // The kernel within has heads behind lengths.
   const OpGraph kernel =
       read_calls({call(2, 1, "aten::_flash_attention_forward", inputs,
                        "[2, 10, 3, 8], [2, 7, 3, 8], [2, 7, 3, 6]", result, "[2, 10, 3, 6]")});
-  EXPECT_EQ(find(kernel, "aten::_flash_attention_forward").flops, 2 * kScores * (8 + 6));
+  EXPECT_EQ(find(kernel, "aten::_flash_attention_forward").flops, kScores * (2 * (8 + 6) + 5));
 }
 
 TEST(PyTorch, CountsAnOperatorWithoutARuleByThoseThatItCalls) {

@@ -127,7 +127,7 @@ TEST(TorchExport, AttentionIsTheOpsThatItCalls) {
   EXPECT_EQ(kinds["batch_matmul"], 2);
   EXPECT_EQ(kinds["causal_mask"], 1) << "the mask is known before the step";
   EXPECT_EQ(kinds["constant"], 0);
-  EXPECT_EQ(kinds["split"], 1);
+  EXPECT_EQ(kinds["split_view"], 1);
   EXPECT_THAT(find(graph, "batch_matmul").shape, ElementsAre(2, 6, 6, 16));
   EXPECT_THAT(find(graph, "batch_matmul_2").shape, ElementsAre(2, 6, 16, 6));
   EXPECT_EQ(flops_of(graph, "qkv/matmul"), 2LL * 12 * 16 * 48);

@@ -5,10 +5,13 @@
 #include <emplace/base/json_cursor.hpp>
 #include <emplace/graphs/graph_json.hpp>
 
+#include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
 
 #include <iterator>
 #include <unordered_map>
+#include <variant>
+#include <vector>
 
 namespace emplace {
 namespace {
@@ -46,6 +49,29 @@ void read_edges(const JsonCursor& list, OpGraph& graph) {
   }
 }
 
+// Files of version 1 do not say which sides of a product are stored transposed; shapes do, but
+// where they are equal.
+void find_transposed(OpGraph& graph) {
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    auto* attributes = std::get_if<GemmAttributes>(&graph[op].attributes);
+    std::vector<const Output*> inputs;
+    for (const auto edge : boost::make_iterator_range(boost::in_edges(op, graph))) {
+      if (graph[edge].output != Dependency::kControl) {
+        inputs.push_back(&graph[boost::source(edge, graph)].outputs[index_of(graph[edge].output)]);
+      }
+    }
+    const auto& key = graph[op].shape;
+    if (attributes == nullptr || inputs.size() != 2 || key.size() < 3) {
+      continue;
+    }
+    const auto ends_in = [](const Output& side, std::int64_t columns) {
+      return !side.shape.empty() && side.shape.back() == columns;
+    };
+    attributes->trans_a = !ends_in(*inputs[0], key.back());
+    attributes->trans_b = !ends_in(*inputs[1], key[key.size() - 2]);
+  }
+}
+
 }  // namespace
 
 std::string write_graph_json(const OpGraph& graph) {
@@ -79,6 +105,9 @@ OpGraph read_graph_json(std::string_view text, const std::string& source) {
                                 .source = read_text(root, "source")};
   read_ops(root.at("ops"), graph);
   read_edges(root.at("edges"), graph);
+  if (root.at("version").integer(1) < 2) {
+    find_transposed(graph);
+  }
   validate(graph, source);
   return graph;
 }

@@ -106,7 +106,8 @@ void for_each_attribute(Found& attributes, const Use& use) {
     use("keepdims", attributes.keepdims);
   } else if constexpr (std::is_same_v<Type, TransposeAttributes>) {
     use("perm", attributes.perm);
-  } else if constexpr (std::is_same_v<Type, ResizeAttributes>) {
+  } else if constexpr (std::is_same_v<Type, ResizeAttributes> ||
+                       std::is_same_v<Type, BagAttributes>) {
     use("mode", attributes.mode);
   } else if constexpr (std::is_same_v<Type, AttentionAttributes>) {
     use("is_causal", attributes.is_causal);

@@ -280,7 +280,7 @@ void prelu(GradientStep& step) {
                         {step.gradient(), step.input(0), step.input(1)});
   if (step.wants(1)) {
     give_reduced(step, 1,
-                 emit_like_result(step, "prelu_slope_backward", "grad_slope",
+                 emit_like_result(step, "prelu_backward_slope", "grad_slope",
                                   {step.gradient(), step.input(0)}),
                  "grad_slope");
   }
@@ -485,6 +485,7 @@ constexpr std::array kElementwiseRows = {
     truth("equal", "comparison"),
     truth("greater", "comparison"),
     truth("greater_or_equal", "comparison"),
+    truth("is_finite", "whether a number is finite"),
     truth("is_inf", "whether a number is infinite"),
     truth("is_nan", "whether a number is NaN"),
     truth("less", "comparison"),
@@ -495,8 +496,13 @@ constexpr std::array kElementwiseRows = {
     truth("xor", "one of two truth values, not both"),
     plain("prelu", "relu with a learned slope below 0", 1, prelu, kInPlace),
     plain("prelu_backward", "gradient of prelu", 1),
-    plain("prelu_slope_backward", "gradient of the slopes of prelu", 2),
-    plain("squared_difference", "square of a difference", 2),
+    plain("prelu_backward_slope", "gradient of the slopes of prelu", 2),
+    Operator{
+        .kind = {"squared_difference", kElementwise, true, kElements, "square of a difference"},
+        .infer = infer_broadcast,
+        .count = count_results,
+        .flops = 2,
+        .only_imported = true},
 
     // --- Several numbers ---
     Operator{.kind = {"add_n", kElementwise, true, kTerms,

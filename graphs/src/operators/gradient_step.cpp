@@ -104,7 +104,7 @@ Op GradientStep::make_op(std::string_view kind, std::string_view suffix) const {
   return {.name = fmt::format("{}/{}", forward.name, suffix),
           .kind = std::string(kind),
           .phase = Phase::kBackward,
-          .attributes = forward.attributes,
+          .attributes = attributes(),
           .shape = forward.shape,
           .scope = forward.scope};
 }
@@ -155,7 +155,7 @@ void GradientStep::give(std::size_t index, Tensor gradient) {
 void GradientStep::give_by_operator(std::size_t index, std::string_view op_name,
                                     std::string_view suffix, std::span<const Tensor> inputs) {
   if (wants(index)) {
-    give(index, add(op_name, suffix, op().attributes, inputs, {like(input_value(index))}));
+    give(index, add(op_name, suffix, attributes(), inputs, {like(input_value(index))}));
   }
 }
 

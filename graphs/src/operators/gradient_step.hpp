@@ -37,6 +37,9 @@ class GradientStep {
   /// Returns the forward op; a copy, because adding ops moves them.
   Op op() const { return graph_[index_of(op_)]; }
 
+  /// Returns its attributes; those of its key if it has none.
+  Attributes attributes() const { return operators::attributes_of(graph_[index_of(op_)]); }
+
   /// Returns an entry of the forward op's shape; throws kFormat if it has no such entry.
   std::int64_t dimension(std::size_t index) const;
 

@@ -159,8 +159,7 @@ void concat(GradientStep& step) {
   for (std::size_t i = 0; i < step.num_inputs(); ++i) {
     parts.push_back(like(step.input_value(i)));
   }
-  Tensor part =
-      step.add("split", "grad", step.op().attributes, {step.gradient()}, std::move(parts));
+  Tensor part = step.add("split", "grad", step.attributes(), {step.gradient()}, std::move(parts));
   for (std::size_t i = 0; i < step.num_inputs(); ++i, ++part.output) {
     step.give(i, part);
   }
@@ -175,15 +174,14 @@ void split(GradientStep& step) {
                                          : step.add("zeros", fmt::format("grad_part_{}", i), {}, {},
                                                     {like(forward.outputs[index_of(i)])}));
   }
-  step.give(0, step.add("concat", "grad", forward.attributes, parts, {like(step.input_value(0))}));
+  step.give(0, step.add("concat", "grad", step.attributes(), parts, {like(step.input_value(0))}));
 }
 
 void reshape(GradientStep& step) { step.give_by_operator(0, "reshape", "grad", {step.gradient()}); }
 
 // The inverse permutation.
 void transpose(GradientStep& step) {
-  const Op forward = step.op();
-  const Shape& axes = std::get<TransposeAttributes>(forward.attributes).perm;
+  const Shape axes = std::get<TransposeAttributes>(step.attributes()).perm;
   TransposeAttributes inverse{.perm = Shape(axes.size())};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     inverse.perm.at(static_cast<std::size_t>(axes[i])) = static_cast<std::int64_t>(i);

@@ -134,8 +134,8 @@ void norm_gradient(GradientStep& step) {
     gradients.push_back(like(step.input_value(i)));
   }
   inputs.push_back(step.output(1));
-  Tensor gradient = step.add(fmt::format("{}_backward", step.op().kind), "grad",
-                             step.op().attributes, inputs, std::move(gradients));
+  Tensor gradient = step.add(fmt::format("{}_backward", step.op().kind), "grad", step.attributes(),
+                             inputs, std::move(gradients));
   for (std::size_t i = 0; i < step.num_inputs(); ++i, ++gradient.output) {
     step.give(i, gradient);
   }

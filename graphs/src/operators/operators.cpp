@@ -81,6 +81,11 @@ const Operator* find(std::string_view name) {
   return found != all().end() ? found->second : nullptr;
 }
 
+bool is_counted(std::string_view name) {
+  const Operator* row = find(name);
+  return row != nullptr ? row->count != nullptr : function_of_gradient(name) != nullptr;
+}
+
 std::vector<Output> infer(std::string_view name, const Attributes& attributes, Tensors inputs) {
   const Operator& row = expect(name);
   EMPLACE_CHECK(row.infer != nullptr, "results of '{}' do not follow from its inputs", name);
@@ -129,6 +134,11 @@ Attributes attributes_from_key(const Op& op) {
   const Operator* row = find(op.kind);
   row = row == nullptr ? function_of_gradient(op.kind) : row;
   return row == nullptr || row->from_key == nullptr ? Attributes() : row->from_key(op);
+}
+
+Attributes attributes_of(const Op& op) {
+  return std::holds_alternative<std::monostate>(op.attributes) ? attributes_from_key(op)
+                                                               : op.attributes;
 }
 
 // --- For families ---

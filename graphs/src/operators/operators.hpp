@@ -94,6 +94,9 @@ const std::unordered_map<std::string_view, const Operator*>& all();
 /// Returns the operator called `name`, or null.
 const Operator* find(std::string_view name);
 
+/// Says whether count() knows an operator by this name.
+bool is_counted(std::string_view name);
+
 /// Returns the results of an operator; throws kFormat if its inputs do not fit.
 std::vector<Output> infer(std::string_view name, const Attributes& attributes, Tensors inputs);
 
@@ -114,6 +117,9 @@ Op describe(std::string_view name, Attributes attributes, std::initializer_list<
 /// Returns the attributes of an op as far as its key says, for files that have none; a
 /// std::monostate for kinds without attributes.
 Attributes attributes_from_key(const Op& op);
+
+/// Returns the attributes of an op; those of its key if it has none.
+Attributes attributes_of(const Op& op);
 
 /// Returns the operator that is left of `name`, one of two numbers, where one of them is a
 /// constant: neither size nor cost depends on it. `x * 2` is a `scale`, `2 / x` a `reciprocal`.

@@ -124,7 +124,7 @@ std::vector<Output> infer_einsum(const Call& call) {
 // B dC^T, dB^T = dC^T A.
 void matmul(GradientStep& step) {
   const Op forward = step.op();
-  const auto [trans_a, trans_b] = std::get<GemmAttributes>(forward.attributes);
+  const auto [trans_a, trans_b] = std::get<GemmAttributes>(step.attributes());
   const std::size_t first = forward.shape.size() == 4 ? 1 : 0;
   const std::int64_t m = step.dimension(first);
   const std::int64_t n = step.dimension(first + 1);

@@ -81,17 +81,15 @@ void count_layer(Op& op, const Call& call) {
 }
 
 // Several layers in one op, of which only the weights are known: every row of the input, the first,
-// is multiplied by every matrix, in each layer and direction. Its gradient takes twice that.
+// is multiplied by every matrix, in each layer and direction. Gradients take twice that.
 void count_layers(Op& op, const Call& call) {
   const Shape& x = call.input(0).shape;
   std::int64_t weights = 0;
   for (const Output& matrix : call.inputs.subspan(1)) {
     weights = sum({weights, product(matrix.shape)});
   }
-  const bool is_backward = op.kind.ends_with("_backward");
-  op.flops = x.empty() || x.back() == 0
-                 ? 0
-                 : product({is_backward ? 4 : 2, product(x) / x.back(), weights});
+  op.flops =
+      x.empty() || x.back() == 0 ? 0 : product({call.of.flops, product(x) / x.back(), weights});
 }
 
 // --- Gradients ---
@@ -217,6 +215,12 @@ constexpr std::array kRecurrentRows = {
     Operator{.kind = {"recurrent_layers", kMatmul, true, kRecurrent,
                       "all steps of several recurrent layers"},
              .count = count_layers,
+             .flops = 2,
+             .only_imported = true},
+    Operator{.kind = {"recurrent_layers_backward", kMatmul, true, kRecurrent,
+                      "gradients of recurrent_layers"},
+             .count = count_layers,
+             .flops = 4,
              .only_imported = true},
 };
 

@@ -174,6 +174,7 @@ constexpr auto kReductionRows = [] {
   return std::array{
       place_of("arg_max", "where the largest number is"),
       place_of("arg_min", "where the least number is"),
+      per_number("cum_prod", "products up to each number", 1),
       per_number("cum_sum", "sums up to each number", 1, cum_sum),
       per_number("hardmax", "1 for the largest number of a row", 1),
       rows_of_softmax("log_softmax", "logarithm of the softmax of each row", 5, log_softmax, true),

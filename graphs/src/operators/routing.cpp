@@ -99,7 +99,8 @@ void count_embedding_bag(Op& op, const Call& call) {
   const std::int64_t bags = call.result().shape.empty() ? 1 : call.result().shape[0];
   const std::int64_t lookups = product(call.input(1).shape);
   op.shape = {bags, bags == 0 ? 0 : (lookups + bags - 1) / bags, table.shape[0], width};
-  op.flops = product({std::max<std::int64_t>(lookups - bags, 0), width});
+  const bool is_mean = call.as<BagAttributes>().mode == "mean";
+  op.flops = product({std::max<std::int64_t>(lookups - (is_mean ? 0 : bags), 0), width});
   if (call.inputs.size() > 2) {
     op.flops = sum({op.flops, product({lookups, width})});
   }
@@ -123,7 +124,11 @@ void count_top_k(Op& op, const Call& call) {
   const Shape& result = call.result().shape;
   const std::size_t axis = x.empty() ? 0 : axis_of(call.as<AxisAttributes>().axis, x.size());
   const std::int64_t columns = x.empty() ? 1 : x[axis];
-  const std::int64_t k = axis < result.size() ? result[axis] : 1;
+  if (result.size() != x.size()) {
+    fail_shapes(
+        fmt::format("expected a result of {} dimensions, found {}", x.size(), result.size()));
+  }
+  const std::int64_t k = x.empty() ? 1 : result[axis];
   op.shape = {columns == 0 ? 0 : product(x) / columns, columns, k};
   op.flops = product(op.shape);
 }
@@ -285,7 +290,8 @@ constexpr std::array kRoutings = {
                       "sums of rows of a table, by integers"},
              .infer = infer_embedding_bag,
              .count = count_embedding_bag,
-             .gradient = embedding_bag},
+             .gradient = embedding_bag,
+             .from_key = by_default<BagAttributes>},
     Operator{.kind = {"embedding_bag_backward", kDataMovement, true, kBags,
                       "gradient of the rows that were looked up"}},
     Operator{

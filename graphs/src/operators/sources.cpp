@@ -16,7 +16,8 @@ void count_fill(Op& op, const Call& call) { op.shape = call.result().shape; }
 
 constexpr std::array kSources = {
     Operator{.kind = {"constant", kOther, false, kTensor, "numbers that are not trained"}},
-    Operator{.kind = {"input", kDataMovement, false, kTensor, "data that enters the step"}},
+    Operator{.kind = {"input", kDataMovement, false, kTensor, "data that enters the step"},
+             .count = count_fill},
     Operator{.kind = {"no_op", kOther, false, kTensor, "nothing; only its edges count"}},
     Operator{.kind = {"random", kElementwise, true, "[elements]", "random numbers"},
              .count = count_random,

@@ -55,19 +55,24 @@ namespace operators {
 namespace {
 
 // The first input is the gradient. One of fewer numbers than the variable is that of the rows that
-// were looked up; the others stay as they are. The slots are kept by the op.
+// were looked up; the others stay as they are. The slots are kept by the op, unless they are inputs
+// behind the variable.
 void count_update(Op& op, const Call& call) {
   const Optimizer& optimizer = find_optimizer(call.as<UpdateAttributes>().optimizer);
   const Output& variable = call.input(1);
   const std::int64_t touched_bytes = std::min(variable.bytes, call.input(0).bytes);
   const std::int64_t touched = touched_bytes / size_of(variable.type);
   const std::int64_t slot_bytes = product({optimizer.slots, touched_bytes});
+  const bool keeps_slots = call.inputs.size() == 2;
   op.kind = "optimizer_update";
   op.shape = {touched, optimizer.slots};
   op.flops = product({optimizer.flops, touched});
-  op.bytes_read = sum({slot_bytes, touched_bytes}) - variable.bytes;
+  op.bytes_read = sum({keeps_slots ? slot_bytes : 0, touched_bytes}) - variable.bytes;
   op.bytes_written = sum({slot_bytes, touched_bytes});
-  op.persistent_bytes = product({optimizer.slots, variable.bytes});
+  op.persistent_bytes = keeps_slots ? product({optimizer.slots, variable.bytes}) : 0;
+  if (!call.results.empty()) {  // the variable itself
+    op.bytes_written -= call.result().bytes;
+  }
 }
 
 Attributes optimizer_from_key(const Op& op) {

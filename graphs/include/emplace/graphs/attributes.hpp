@@ -99,6 +99,13 @@ struct ResizeAttributes {
   bool operator==(const ResizeAttributes&) const = default;
 };
 
+/// The attributes of a bag of embeddings.
+struct BagAttributes {
+  std::string mode = "sum";  ///< sum, mean or max
+
+  bool operator==(const BagAttributes&) const = default;
+};
+
 /// The attributes of attention: queries [N, heads, positions, width], keys and values [N, kv heads,
 /// positions, width].
 struct AttentionAttributes {
@@ -118,6 +125,6 @@ struct UpdateAttributes {
 using Attributes =
     std::variant<std::monostate, ConvAttributes, PoolAttributes, GemmAttributes, EinsumAttributes,
                  AxisAttributes, GroupNormAttributes, LrnAttributes, ReduceAttributes,
-                 TransposeAttributes, ResizeAttributes, AttentionAttributes, UpdateAttributes>;
+                 TransposeAttributes, ResizeAttributes, BagAttributes, AttentionAttributes, UpdateAttributes>;
 
 }  // namespace emplace

@@ -6,8 +6,6 @@
 #include "messages.hpp"
 #include "model/assemble.hpp"
 #include "operators.hpp"
-#include "shapes.hpp"
-#include "work.hpp"
 
 #include <emplace/base/counted.hpp>
 #include <emplace/base/error.hpp>
@@ -146,6 +144,16 @@ class TensorFlowReader {
     }
   }
 
+  // What is known of each input that is data.
+  std::vector<KnownTensor> inputs_of(OpId op) const {
+    std::vector<KnownTensor> inputs;
+    for_each_input(op, [&](OpId producer, std::size_t output) {
+      const auto& values = values_[index_of(producer)];
+      inputs.push_back(output < values.size() ? values[output] : KnownTensor());
+    });
+    return inputs;
+  }
+
   // --- Shapes
 
   void check_shapes_given() const {
@@ -216,13 +224,8 @@ class TensorFlowReader {
                                                   shape->shape().dim().empty());
       return {{.shape = is_given ? complete(node, shape->shape()) : std::nullopt}};
     }
-    std::vector<KnownTensor> inputs;
-    for_each_input(op, [&](OpId producer, std::size_t output) {
-      const auto& values = values_[index_of(producer)];
-      inputs.push_back(output < values.size() ? values[output] : KnownTensor());
-    });
     try {
-      return infer(node, inputs);
+      return infer(node, inputs_of(op));
     } catch (const Error& error) {
       fail_at(node, error.what(),
               error.code() == ErrorCode::kUnsupported ? error.code() : ErrorCode::kFormat);
@@ -550,38 +553,37 @@ class TensorFlowReader {
   void count(OpId id) {
     Op& op = graph_[index_of(id)];
     const proto::NodeDef& node = node_of(id);
-    std::vector<const Output*> inputs;
-    bool has_all = op.outputs.empty() || is_known(id, 0);
+    const std::vector<KnownTensor> inputs = inputs_of(id);
+    std::vector<Output> tensors;
     bool reads_stored = false;
     for_each_input(id, [&](OpId producer, std::size_t output) {
-      reads_stored = reads_stored || (inputs.empty() && stored_by_[index_of(producer)]);
-      const bool is_input_known = is_known(producer, output);
-      inputs.push_back(is_input_known ? &graph_[index_of(producer)].outputs[output] : nullptr);
-      has_all = has_all && is_input_known;
+      reads_stored = reads_stored || (tensors.empty() && stored_by_[index_of(producer)]);
+      tensors.push_back(graph_[index_of(producer)].outputs[output]);
     });
+    const bool is_result_known = op.outputs.empty() || is_known(id, 0);
+    const bool has_all = is_result_known && std::ranges::all_of(inputs, [](const auto& input) {
+                           return input.shape.has_value();
+                         });
     try {
+      if (is_heavy(node.op()) && op.measured.empty() && !has_all) {
+        fail_for_lack_of_shapes(id);
+      }
       if (stored_by_[index_of(id)] == id) {
-        for (Output& output : op.outputs) {
-          output.persistent = true;
-          op.persistent_bytes = sum({op.persistent_bytes, output.bytes});
-          op.parameters = sum({op.parameters, op.kind == "variable" ? product(output.shape) : 0});
-        }
+        count_stored(op);
+      } else if (has_all || (is_result_known && !is_heavy(node.op()))) {
+        count_work(op, {.node = node,
+                        .inputs = inputs,
+                        .tensors = tensors,
+                        .results = op.outputs,
+                        .reads_stored = reads_stored});
       }
       if (launches(op.kind)) {
-        for (const Output* input : inputs) {
-          op.bytes_read = sum({op.bytes_read, input != nullptr ? input->bytes : 0});
+        for (const Output& input : tensors) {
+          op.bytes_read = sum({op.bytes_read, input.bytes});
         }
         for (const Output& output : op.outputs) {
           op.bytes_written = sum({op.bytes_written, output.bytes});
         }
-      }
-      const bool must_count = is_heavy(node.op()) && op.measured.empty();
-      if (must_count && !has_all) {
-        fail_for_lack_of_shapes(id);
-      }
-      if (!op.outputs.empty() && (must_count || !is_heavy(node.op()) || has_all)) {
-        count_work(op, node,
-                   {.inputs = inputs, .is_known = is_known(id, 0), .reads_stored = reads_stored});
       }
     } catch (const Error& error) {
       if (std::string_view(error.what()).starts_with(source_)) {
@@ -589,6 +591,15 @@ class TensorFlowReader {
       }
       fail_at(node, error.what(),
               error.code() == ErrorCode::kUnsupported ? error.code() : ErrorCode::kFormat);
+    }
+  }
+
+  static void count_stored(Op& op) {
+    for (Output& output : op.outputs) {
+      output.persistent = true;
+      op.shape = output.shape;
+      op.persistent_bytes = sum({op.persistent_bytes, output.bytes});
+      op.parameters = sum({op.parameters, op.kind == "variable" ? product(output.shape) : 0});
     }
   }
 
@@ -601,6 +612,7 @@ class TensorFlowReader {
     }
     Op& op = graph_[index_of(id)];
     op.kind = "no_op";
+    op.attributes = {};
     op.flops = op.bytes_read = op.bytes_written = 0;
     for (const auto edge : boost::make_iterator_range(boost::in_edges(index_of(id), graph_))) {
       graph_[edge].output = Dependency::kControl;

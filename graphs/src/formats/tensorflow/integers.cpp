@@ -3,18 +3,9 @@
 #include "model/assemble.hpp"
 #include "shape_rules.hpp"
 
-#include <emplace/base/error.hpp>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <map>
-#include <numeric>
 #include <string_view>
-#include <utility>
 
 namespace emplace::tensorflow {
 namespace {
@@ -47,7 +38,7 @@ std::optional<std::int64_t> apply(std::string_view op, std::int64_t a, std::int6
   return std::nullopt;
 }
 
-std::optional<Shape> apply_each(const ShapeCall& call) {
+std::optional<Shape> apply_each(const NodeCall& call) {
   const Shape& a = call.integers(0);
   const Shape& b = call.integers(1);
   if (a.size() != b.size() && a.size() != 1 && b.size() != 1) {
@@ -80,7 +71,7 @@ std::optional<Shape> cast(Shape integers, const proto::AttrValue* type) {
 
 }  // namespace
 
-std::optional<Shape> fold(const ShapeCall& call, const Shape& result) {
+std::optional<Shape> fold(const NodeCall& call, const Shape& result) {
   const std::string& op = call.node.op();
   if (op == "Shape") {
     return call.shape(0);

@@ -1,62 +1,47 @@
-// Shapes of what works on each number, of products and of reductions.
+// Shapes of what works on each number, of recurrent cells, of windows over maps and of
+// normalizations.
 
 #include "shape_rules.hpp"
 
 #include "model/assemble.hpp"
-
-#include <emplace/base/error.hpp>
+#include "operators/operators.hpp"
+#include "windows.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <map>
-#include <numeric>
-#include <string_view>
-#include <utility>
 
 namespace emplace::tensorflow::shapes {
 namespace {
 
-Shape broadcast(const Shape& a, const Shape& b) {
-  Shape result = a.size() < b.size() ? b : a;
-  const Shape& shorter = a.size() < b.size() ? a : b;
-  for (std::size_t i = 0; i < shorter.size(); ++i) {
-    std::int64_t& extent = result[result.size() - 1 - i];
-    const std::int64_t other = shorter[shorter.size() - 1 - i];
-    if (extent != other && extent != 1 && other != 1) {
-      refuse(fmt::format("shapes {} and {} do not fit", text_of(a), text_of(b)));
+// Blocks of each dimension after the first go to the batch, or come back from it.
+Results move_blocks(const NodeCall& call, bool to_batch) {
+  const Shape& blocks = call.integers(1);
+  const Shape& borders = call.integers(2);  // before and after each dimension
+  Shape result = call.shape(0);
+  if (blocks.size() >= result.size() || borders.size() != 2 * blocks.size()) {
+    fail_shapes("blocks and paddings do not fit the dimensions of input 0");
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::int64_t border = sum({borders[2 * i], borders[2 * i + 1]});
+    if (border < 0) {
+      fail_shapes(fmt::format("expected paddings of at least 0, found {}", text_of(borders)));
     }
-    extent = extent == 1 ? other : extent;
-  }
-  return result;
-}
-
-Shape without(const Shape& shape, const Shape& axes, bool keeps) {
-  std::vector<bool> is_reduced(shape.size(), false);
-  for (const std::int64_t axis : axes) {
-    is_reduced[axis_of(axis, shape.size())] = true;
-  }
-  Shape result;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (!is_reduced[i]) {
-      result.push_back(shape[i]);
-    } else if (keeps) {
-      result.push_back(1);
+    std::int64_t& extent = result[i + 1];
+    if (to_batch) {
+      extent = quotient(sum({extent, border}), blocks[i]);
+      result[0] = product({result[0], blocks[i]});
+    } else {
+      extent = product({extent, blocks[i]}) - border;
+      result[0] = quotient(result[0], blocks[i]);
     }
   }
-  return result;
+  return {result};
 }
-
-Results losses(const ShapeCall& call) { return {Shape{call.shape(0)[0]}, call.shape(0)}; }
 
 }  // namespace
 
-Results same(const ShapeCall& call) { return {call.shape(0)}; }
+Results same(const NodeCall& call) { return {call.shape(0)}; }
 
-Results each_same(const ShapeCall& call) {
+Results each_same(const NodeCall& call) {
   Results results;
   for (const KnownTensor& input : call.inputs) {
     results.push_back(input.shape);
@@ -64,19 +49,10 @@ Results each_same(const ShapeCall& call) {
   return results;
 }
 
-Results broadcast_all(const ShapeCall& call) {
-  Shape result = call.shape(0);
-  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
-    result = broadcast(result, call.shape(i));
-  }
-  return {result};
-}
-
-// The condition may be one truth value for each row.
-Results select(const ShapeCall& call) { return {call.shape(1)}; }
+Results second(const NodeCall& call) { return {call.shape(1)}; }
 
 // One of the inputs, whichever ran.
-Results merge(const ShapeCall& call) {
+Results merge(const NodeCall& call) {
   for (const KnownTensor& input : call.inputs) {
     if (input.shape) {
       return {input.shape, Shape{}};
@@ -85,92 +61,109 @@ Results merge(const ShapeCall& call) {
   return {};
 }
 
-Results switch_results(const ShapeCall& call) { return {call.shape(0), call.shape(0)}; }
-
-Results matmul(const ShapeCall& call) {
-  if (call.rank(0) < 2 || call.rank(1) < 2) {
-    refuse(fmt::format("expected matrices, found {} and {}", text_of(call.shape(0)),
-                       text_of(call.shape(1))));
-  }
-  Shape a = call.shape(0);
-  Shape b = call.shape(1);
-  if (call.flag("transpose_a") || call.flag("adj_x")) {
-    std::swap(a[a.size() - 2], a.back());
-  }
-  if (call.flag("transpose_b") || call.flag("adj_y")) {
-    std::swap(b[b.size() - 2], b.back());
-  }
-  if (a.back() != b[b.size() - 2]) {
-    refuse(fmt::format("matrices of {} and {} cannot be multiplied", text_of(a), text_of(b)));
-  }
-  Shape result = broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
-  result.push_back(a[a.size() - 2]);
-  result.push_back(b.back());
-  return {result};
-}
-
-Results einsum(const ShapeCall& call) {
-  const std::string equation = text_attribute(call.node, "equation", "");
-  const std::size_t arrow = equation.find("->");
-  if (arrow == std::string::npos || equation.find('.') != std::string::npos) {
-    return {};
-  }
-  std::map<char, std::int64_t> extents;
-  std::size_t input = 0;
-  std::size_t place = 0;
-  for (const char letter : equation.substr(0, arrow) + ",") {
-    if (letter == ',') {
-      if (input >= call.inputs.size() || place != call.rank(input)) {
-        refuse(fmt::format("the equation '{}' does not fit input {}", excerpt(equation), input));
-      }
-      ++input;
-      place = 0;
-      continue;
-    }
-    if (input >= call.inputs.size() || place >= call.rank(input)) {
-      refuse(fmt::format("the equation '{}' does not fit input {}", excerpt(equation), input));
-    }
-    const std::int64_t extent = call.shape(input)[place++];
-    if (extents.try_emplace(letter, extent).first->second != extent) {
-      refuse(
-          fmt::format("'{}' of the equation '{}' stands for two sizes", letter, excerpt(equation)));
-    }
-  }
-  Shape result;
-  for (const char letter : equation.substr(arrow + 2)) {
-    const auto found = extents.find(letter);
-    if (found == extents.end()) {
-      refuse(fmt::format("'{}' is new in the result of the equation '{}'", excerpt({&letter, 1}),
-                         excerpt(equation)));
-    }
-    result.push_back(found->second);
-  }
-  return {result};
-}
+Results switch_results(const NodeCall& call) { return {call.shape(0), call.shape(0)}; }
 
 // An LSTM's gates and states: x, c, h, w, ...
-Results lstm_block_cell(const ShapeCall& call) { return Results(7, call.shape(1)); }
+Results lstm_block_cell(const NodeCall& call) { return Results(7, call.shape(1)); }
 
-Results reduce(const ShapeCall& call) {
-  return {without(call.shape(0), call.integers(1), call.flag("keep_dims"))};
-}
+Results scalar_result(const NodeCall&) { return {Shape{}}; }
 
-Results arg_of(const ShapeCall& call) { return {without(call.shape(0), {call.scalar(1)}, false)}; }
-
-Results scalar_result(const ShapeCall&) { return {Shape{}}; }
-
-Results cross_entropy(const ShapeCall& call) {
+Results cross_entropy(const NodeCall& call) {
   expect_rank(call, 0, 2);
-  return losses(call);
+  return {Shape{call.shape(0)[0]}, call.shape(0)};
 }
 
-Results top_k(const ShapeCall& call) {
+Results top_k(const NodeCall& call) {
   Shape result = call.shape(0);
   if (result.empty()) {
-    refuse("expected at least 1 dimension at input 0");
+    fail_shapes("expected at least 1 dimension at input 0");
   }
   result.back() = call.scalar(1);
   return {result, result};
 }
+
+std::int64_t quotient(std::int64_t number, std::int64_t by) {
+  if (by < 1 || number % by != 0) {
+    fail_shapes(fmt::format("a dimension of {} cannot be cut into parts of {}", number, by));
+  }
+  return number / by;
+}
+
+Results first_integers(const NodeCall& call) { return {call.integers(0)}; }
+Results second_integers(const NodeCall& call) { return {call.integers(1)}; }
+
+// The largest elements, and where they were.
+Results max_pool_with_places(const NodeCall& call) {
+  const MapWindows windows(call.node, call.tensors[0]);
+  const Output maps = windows.maps(call.tensors[0]);
+  const Shape y =
+      operators::infer("max_pool", windows.pool(), operators::Tensors(&maps, 1))[0].shape;
+  return Results(2, to_layout(y, windows.layout()));
+}
+
+// The results, then statistics and what the backward pass reads.
+Results batch_norm(const NodeCall& call) {
+  const Shape& scale = call.shape(1);
+  const MapLayout layout = layout_of(call.node, call.rank(0));
+  if (scale.size() != 1 || scale[0] != call.shape(0)[layout.channels]) {
+    fail_shapes(fmt::format("a scale of {} does not fit maps of {}", text_of(scale),
+                            text_of(call.shape(0))));
+  }
+  return {call.shape(0), scale, scale, scale, scale};
+}
+
+Results batch_norm_gradient(const NodeCall& call) {
+  return {call.shape(0), call.shape(2), call.shape(2)};
+}
+
+Results bias_gradient(const NodeCall& call) {
+  const bool is_first = text_attribute(call.node, "data_format", "NHWC").starts_with("NC");
+  if (call.rank(0) < 2) {
+    fail_shapes("expected at least 2 dimensions at input 0");
+  }
+  return {Shape{is_first ? call.shape(0)[1] : call.shape(0).back()}};
+}
+
+Results resize(const NodeCall& call) {
+  expect_rank(call, 0, 4);
+  if (call.integers(1).size() != 2) {
+    fail_shapes("expected a height and a width at input 1");
+  }
+  return {Shape{call.shape(0)[0], call.integers(1)[0], call.integers(1)[1], call.shape(0)[3]}};
+}
+
+Results crop_and_resize(const NodeCall& call) {
+  expect_rank(call, 0, 4);
+  expect_rank(call, 1, 2);
+  if (call.integers(3).size() != 2) {
+    fail_shapes("expected a height and a width at input 3");
+  }
+  return {Shape{call.shape(1)[0], call.integers(3)[0], call.integers(3)[1], call.shape(0)[3]}};
+}
+
+Results space_to_depth(const NodeCall& call) {
+  expect_rank(call, 0, 4);
+  const MapLayout layout = layout_of(call.node, 4);
+  const std::int64_t block = call.integer("block_size", 1);
+  Shape result = call.shape(0);
+  result[layout.first] = quotient(result[layout.first], block);
+  result[layout.first + 1] = quotient(result[layout.first + 1], block);
+  result[layout.channels] = product({result[layout.channels], block, block});
+  return {result};
+}
+
+Results depth_to_space(const NodeCall& call) {
+  expect_rank(call, 0, 4);
+  const MapLayout layout = layout_of(call.node, 4);
+  const std::int64_t block = call.integer("block_size", 1);
+  Shape result = call.shape(0);
+  result[layout.first] = product({result[layout.first], block});
+  result[layout.first + 1] = product({result[layout.first + 1], block});
+  result[layout.channels] = quotient(result[layout.channels], product({block, block}));
+  return {result};
+}
+
+Results space_to_batch(const NodeCall& call) { return move_blocks(call, true); }
+Results batch_to_space(const NodeCall& call) { return move_blocks(call, false); }
 
 }  // namespace emplace::tensorflow::shapes

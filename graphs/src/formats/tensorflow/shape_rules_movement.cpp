@@ -3,48 +3,18 @@
 #include "model/assemble.hpp"
 #include "shape_rules.hpp"
 
-#include <emplace/base/error.hpp>
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <limits>
-#include <map>
-#include <numeric>
-#include <string_view>
 #include <utility>
 
 namespace emplace::tensorflow::shapes {
 namespace {
 
-Results join(const ShapeCall& call, std::size_t begin, std::size_t end, std::size_t axis_input) {
-  if (begin >= end || !call.has_shapes(begin, end) || !call.inputs[axis_input].integers) {
-    return {};
-  }
-  Shape result = call.shape(begin);
-  const std::size_t axis = axis_of(call.scalar(axis_input), result.size());
-  for (std::size_t i = begin + 1; i < end; ++i) {
-    Shape part = call.shape(i);
-    if (part.size() == result.size()) {
-      const std::int64_t more = part[axis];
-      part[axis] = result[axis];
-      if (part == result) {
-        result[axis] = sum({result[axis], more});
-        continue;
-      }
-    }
-    refuse(fmt::format("{} and {} cannot be joined along dimension {}", text_of(call.shape(begin)),
-                       text_of(call.shape(i)), axis));
-  }
-  return {result};
-}
-
 Shape gathered(const Shape& table, const Shape& rows, std::size_t axis, std::size_t batch) {
   if (batch > axis || batch > rows.size()) {
-    refuse("batch_dims does not fit the shapes of the inputs");
+    fail_shapes("batch_dims does not fit the shapes of the inputs");
   }
   Shape result(table.begin(), table.begin() + static_cast<std::ptrdiff_t>(axis));
   result.insert(result.end(), rows.begin() + static_cast<std::ptrdiff_t>(batch), rows.end());
@@ -54,11 +24,11 @@ Shape gathered(const Shape& table, const Shape& rows, std::size_t axis, std::siz
 
 }  // namespace
 
-Range range_of(const ShapeCall& call, std::size_t i, std::int64_t extent) {
+Range range_of(const NodeCall& call, std::size_t i, std::int64_t extent) {
   const auto has_bit = [&](const char* mask) { return ((call.integer(mask, 0) >> i) & 1) != 0; };
   const std::int64_t step = call.integers(3)[i];
   if (step == 0) {
-    refuse("expected steps other than 0");
+    fail_shapes("expected steps other than 0");
   }
   const auto place = [&](std::int64_t index) {
     index = index < 0 ? std::max(index, -extent - 1) + extent : index;
@@ -69,7 +39,7 @@ Range range_of(const ShapeCall& call, std::size_t i, std::int64_t extent) {
     const std::int64_t index = call.integers(1)[i];
     const std::int64_t begin = index < 0 ? index + extent : index;
     if (begin < 0 || begin >= extent) {
-      refuse(fmt::format("index {} is not within a dimension of {}", index, extent));
+      fail_shapes(fmt::format("index {} is not within a dimension of {}", index, extent));
     }
     return {.begin = begin, .count = 1};
   }
@@ -84,9 +54,9 @@ Range range_of(const ShapeCall& call, std::size_t i, std::int64_t extent) {
           .count = span <= 0 ? 0 : (span - 1) / std::max<std::int64_t>(stride, 1) + 1};
 }
 
-Results shape_of(const ShapeCall& call) { return {Shape{std::ssize(call.shape(0))}}; }
+Results shape_of(const NodeCall& call) { return {Shape{std::ssize(call.shape(0))}}; }
 
-Results shapes_of(const ShapeCall& call) {
+Results shapes_of(const NodeCall& call) {
   Results results;
   for (const KnownTensor& input : call.inputs) {
     results.push_back(input.shape ? std::optional(Shape{std::ssize(*input.shape)}) : std::nullopt);
@@ -94,7 +64,7 @@ Results shapes_of(const ShapeCall& call) {
   return results;
 }
 
-Results reshape(const ShapeCall& call) {
+Results reshape(const NodeCall& call) {
   Shape result = call.integers(1);
   const std::int64_t elements = product(call.shape(0));
   const auto open = std::ranges::find(result, -1);
@@ -102,24 +72,26 @@ Results reshape(const ShapeCall& call) {
     *open = 1;
     const std::int64_t others = product(result);
     if (others < 1 || elements % others != 0) {
-      refuse(fmt::format("{} cannot become {}", text_of(call.shape(0)), text_of(call.integers(1))));
+      fail_shapes(
+          fmt::format("{} cannot become {}", text_of(call.shape(0)), text_of(call.integers(1))));
     }
     *open = elements / others;
   }
   if (product(result) != elements) {
-    refuse(fmt::format("{} cannot become {}", text_of(call.shape(0)), text_of(call.integers(1))));
+    fail_shapes(
+        fmt::format("{} cannot become {}", text_of(call.shape(0)), text_of(call.integers(1))));
   }
   return {result};
 }
 
-Results squeeze(const ShapeCall& call) {
+Results squeeze(const NodeCall& call) {
   const Shape& shape = call.shape(0);
   std::vector<bool> is_named(shape.size(), false);
   const Shape axes = integers_attribute(call.node, "squeeze_dims");
   for (const std::int64_t axis : axes) {
     const std::size_t i = axis_of(axis, shape.size());
     if (shape[i] != 1) {
-      refuse(fmt::format("dimension {} of {} cannot be squeezed", axis, text_of(shape)));
+      fail_shapes(fmt::format("dimension {} of {} cannot be squeezed", axis, text_of(shape)));
     }
     is_named[i] = true;
   }
@@ -132,40 +104,24 @@ Results squeeze(const ShapeCall& call) {
   return {result};
 }
 
-Results expand_dims(const ShapeCall& call) {
+Results expand_dims(const NodeCall& call) {
   Shape result = call.shape(0);
   const std::size_t axis = axis_of(call.scalar(1), result.size() + 1);
   result.insert(result.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   return {result};
 }
 
-Results transpose(const ShapeCall& call) {
-  const Shape& axes = call.integers(1);
-  Shape sorted = axes;
-  std::ranges::sort(sorted);
-  Shape all(call.rank(0));
-  std::iota(all.begin(), all.end(), 0);
-  if (sorted != all) {
-    refuse(fmt::format("axes {} do not fit {}", text_of(axes), text_of(call.shape(0))));
-  }
-  Shape result;
-  for (const std::int64_t axis : axes) {
-    result.push_back(call.shape(0)[static_cast<std::size_t>(axis)]);
-  }
-  return {result};
-}
-
-Results pack(const ShapeCall& call) {
+Results pack(const NodeCall& call) {
   Shape result = call.shape(0);
   if (!std::ranges::all_of(call.inputs, [&](const KnownTensor& v) { return *v.shape == result; })) {
-    refuse("expected all inputs to have the same shape");
+    fail_shapes("expected all inputs to have the same shape");
   }
   const std::size_t axis = axis_of(call.integer("axis", 0), result.size() + 1);
   result.insert(result.begin() + static_cast<std::ptrdiff_t>(axis), std::ssize(call.inputs));
   return {result};
 }
 
-Results unpack(const ShapeCall& call) {
+Results unpack(const NodeCall& call) {
   Shape result = call.shape(0);
   const std::size_t axis = axis_of(call.integer("axis", 0), result.size());
   const std::int64_t parts = result[axis];
@@ -176,16 +132,7 @@ Results unpack(const ShapeCall& call) {
   return Results(static_cast<std::size_t>(parts), result);
 }
 
-Results concat(const ShapeCall& call) {
-  return call.inputs.empty() ? Results() : join(call, 1, call.inputs.size(), 0);
-}
-
-Results concat_v2(const ShapeCall& call) {
-  const std::size_t last = call.inputs.size() - 1;
-  return call.inputs.empty() ? Results() : join(call, 0, last, last);
-}
-
-Results split(const ShapeCall& call) {
+Results split(const NodeCall& call) {
   Shape result = call.shape(1);
   const std::int64_t parts = call.integer("num_split", 1);
   const std::size_t axis = axis_of(call.scalar(0), result.size());
@@ -196,7 +143,7 @@ Results split(const ShapeCall& call) {
   return Results(static_cast<std::size_t>(parts), result);
 }
 
-Results split_v(const ShapeCall& call) {
+Results split_v(const NodeCall& call) {
   const Shape& whole = call.shape(0);
   Shape sizes = call.integers(1);
   const std::size_t axis = axis_of(call.scalar(2), whole.size());
@@ -205,7 +152,8 @@ Results split_v(const ShapeCall& call) {
     *open = whole[axis];
     for (const std::int64_t size : call.integers(1)) {
       if (size < -1 || size > whole[axis]) {
-        refuse(fmt::format("parts of {} do not fit {}", text_of(call.integers(1)), text_of(whole)));
+        fail_shapes(
+            fmt::format("parts of {} do not fit {}", text_of(call.integers(1)), text_of(whole)));
       }
       *open -= std::max<std::int64_t>(size, 0);
     }
@@ -219,29 +167,30 @@ Results split_v(const ShapeCall& call) {
   return results;
 }
 
-Results slice(const ShapeCall& call) {
+Results slice(const NodeCall& call) {
   const Shape& begin = call.integers(1);
   Shape result = call.integers(2);
   if (begin.size() != call.rank(0) || result.size() != call.rank(0)) {
-    refuse(fmt::format("a block of {} does not fit {}", text_of(result), text_of(call.shape(0))));
+    fail_shapes(
+        fmt::format("a block of {} does not fit {}", text_of(result), text_of(call.shape(0))));
   }
   for (std::size_t i = 0; i < result.size(); ++i) {
     const std::int64_t rest = call.shape(0)[i] - std::max<std::int64_t>(begin[i], 0);
     result[i] = result[i] == -1 ? rest : result[i];
     if (begin[i] < 0 || result[i] < 0 || result[i] > rest) {
-      refuse(fmt::format("a block of {} at {} is not within {}", text_of(call.integers(2)),
-                         text_of(begin), text_of(call.shape(0))));
+      fail_shapes(fmt::format("a block of {} at {} is not within {}", text_of(call.integers(2)),
+                              text_of(begin), text_of(call.shape(0))));
     }
   }
   return {result};
 }
 
-Results strided_slice(const ShapeCall& call) {
+Results strided_slice(const NodeCall& call) {
   const Shape& shape = call.shape(0);
   const std::size_t entries = call.integers(1).size();
   if (entries != call.integers(2).size() || entries != call.integers(3).size() ||
       entries > kMaxRank) {
-    refuse("expected begins, ends and steps of the same number of dimensions");
+    fail_shapes("expected begins, ends and steps of the same number of dimensions");
   }
   const auto has_bit = [&](const char* mask, std::size_t i) {
     return ((call.integer(mask, 0) >> i) & 1) != 0;
@@ -251,7 +200,7 @@ Results strided_slice(const ShapeCall& call) {
     num_taken += !has_bit("new_axis_mask", i) && !has_bit("ellipsis_mask", i) ? 1 : 0;
   }
   if (num_taken > shape.size()) {
-    refuse(fmt::format("{} entries do not fit {}", entries, text_of(shape)));
+    fail_shapes(fmt::format("{} entries do not fit {}", entries, text_of(shape)));
   }
   Shape result;
   std::size_t d = 0;
@@ -276,31 +225,32 @@ Results strided_slice(const ShapeCall& call) {
   return {result};
 }
 
-Results gather(const ShapeCall& call) {
+Results gather(const NodeCall& call) {
   return {gathered(call.shape(0), call.shape(1), axis_of(0, call.rank(0)), 0)};
 }
 
-Results gather_v2(const ShapeCall& call) {
+Results gather_v2(const NodeCall& call) {
   const std::int64_t batch = call.integer("batch_dims", 0);
   return {gathered(call.shape(0), call.shape(1), axis_of(call.scalar(2), call.rank(0)),
                    batch == 0 ? 0 : axis_of(batch, call.rank(1) + 1))};
 }
 
-Results gather_nd(const ShapeCall& call) {
+Results gather_nd(const NodeCall& call) {
   const Shape& indices = call.shape(1);
   if (indices.empty() || std::cmp_greater(indices.back(), call.rank(0))) {
-    refuse(fmt::format("indices of {} do not fit {}", text_of(indices), text_of(call.shape(0))));
+    fail_shapes(
+        fmt::format("indices of {} do not fit {}", text_of(indices), text_of(call.shape(0))));
   }
   Shape result(indices.begin(), indices.end() - 1);
   result.insert(result.end(), call.shape(0).begin() + indices.back(), call.shape(0).end());
   return {result};
 }
 
-Results pad(const ShapeCall& call) {
+Results pad(const NodeCall& call) {
   Shape result = call.shape(0);
   const Shape& pads = call.integers(1);
   if (pads.size() != 2 * result.size()) {
-    refuse(fmt::format("{} paddings do not fit {}", pads.size(), text_of(result)));
+    fail_shapes(fmt::format("{} paddings do not fit {}", pads.size(), text_of(result)));
   }
   for (std::size_t i = 0; i < result.size(); ++i) {
     result[i] = sum({result[i], pads[2 * i], pads[2 * i + 1]});
@@ -308,10 +258,11 @@ Results pad(const ShapeCall& call) {
   return {result};
 }
 
-Results tile(const ShapeCall& call) {
+Results tile(const NodeCall& call) {
   Shape result = call.shape(0);
   if (call.integers(1).size() != result.size()) {
-    refuse(fmt::format("{} multiples do not fit {}", call.integers(1).size(), text_of(result)));
+    fail_shapes(
+        fmt::format("{} multiples do not fit {}", call.integers(1).size(), text_of(result)));
   }
   for (std::size_t i = 0; i < result.size(); ++i) {
     result[i] = product({result[i], call.integers(1)[i]});
@@ -319,7 +270,7 @@ Results tile(const ShapeCall& call) {
   return {result};
 }
 
-Results range(const ShapeCall& call) {
+Results range(const NodeCall& call) {
   const std::int64_t begin = call.scalar(0);
   const std::int64_t end = call.scalar(1);
   const std::int64_t step = call.scalar(2);
@@ -327,7 +278,7 @@ Results range(const ShapeCall& call) {
   // The least number has no opposite, which a step of -1 would give.
   if (step == 0 || __builtin_sub_overflow(end, begin, &span) ||
       span == std::numeric_limits<std::int64_t>::min()) {
-    refuse("expected a step other than 0, and limits less than 2^63 apart");
+    fail_shapes("expected a step other than 0, and limits less than 2^63 apart");
   }
   if (span == 0 || (span > 0) != (step > 0)) {
     return {Shape{0}};
@@ -335,7 +286,7 @@ Results range(const ShapeCall& call) {
   return {Shape{span / step + (span % step != 0 ? 1 : 0)}};
 }
 
-Results one_hot(const ShapeCall& call) {
+Results one_hot(const NodeCall& call) {
   Shape result = call.shape(0);
   const std::size_t axis = axis_of(call.integer("axis", -1), result.size() + 1);
   result.insert(result.begin() + static_cast<std::ptrdiff_t>(axis), call.scalar(1));

@@ -3,7 +3,7 @@
 // Nodes that move windows over maps, as the operators of our library have them: maps [N, C, ...],
 // filters [K, C / groups, ...].
 
-#include "shapes.hpp"
+#include "node_call.hpp"
 
 #include <emplace/graphs/attributes.hpp>
 #include <emplace/graphs/op.hpp>
@@ -14,18 +14,19 @@ namespace emplace::tensorflow {
 class MapWindows {
  public:
   /// Throws kFormat and kUnsupported if the maps are not laid out as the node says.
-  MapWindows(const proto::NodeDef& node, const Shape& maps);
+  MapWindows(const proto::NodeDef& node, const Output& maps);
 
-  /// Returns maps of the node as [N, C, ...], and the other way round.
-  Output from_node(const Shape& maps) const;
-  Shape to_node(const Shape& maps) const;
+  const MapLayout& layout() const { return layout_; }
+
+  /// Returns maps of the node as [N, C, ...].
+  Output maps(const Output& maps) const { return channels_first(maps, layout_); }
 
   /// Returns filters [..., C / groups, K], or [..., C, multiplier] of a depthwise convolution, as
   /// [K, C / groups, ...].
-  Output filters(const Shape& filters) const;
+  Output filters(Output filters) const;
 
   /// Returns the attributes of a convolution with filters of the node, and those of a pool.
-  ConvAttributes conv(const Shape& filters) const;
+  ConvAttributes conv(const Output& filters) const;
   PoolAttributes pool() const;
 
  private:

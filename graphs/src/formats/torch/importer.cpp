@@ -1,7 +1,9 @@
 #include "importer.hpp"
 
+#include "aten.hpp"
 #include "conversions.hpp"
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
 #include "transforms/losses.hpp"
 
 #include <emplace/base/check.hpp>
@@ -12,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace emplace::torch_program {
@@ -101,10 +104,6 @@ bool TorchNode::is_read_only_by(std::string_view op) const {
          std::ranges::all_of(readers->second, [&](auto reader) { return reader == op; });
 }
 
-Op TorchNode::make_op(std::string_view kind) const {
-  return make_op(Op{.kind = std::string(kind)});
-}
-
 Op TorchNode::make_op(Op op) const {
   op.scope = scope_of(call_.module);
   op.name =
@@ -112,9 +111,72 @@ Op TorchNode::make_op(Op op) const {
   return op;
 }
 
-Tensor TorchNode::read(Op& reader, ValueId id) { return importer_.read(reader, id, false); }
+Operand Operand::stored(ValueId id) {
+  Operand operand(id);
+  operand.is_stored_ = true;
+  return operand;
+}
 
-Tensor TorchNode::read_stored(Op& reader, ValueId id) { return importer_.read(reader, id, true); }
+bool TorchNode::is_stored_transposed(ValueId id) const {
+  return value(importer_.below_views(id)).origin == Origin::kParameter && reordered(id);
+}
+
+bool TorchNode::is_part(ValueId id) const {
+  const auto tensor = importer_.tensors_.find(importer_.below_views(id));
+  if (tensor == importer_.tensors_.end()) {
+    return false;
+  }
+  const std::string& kind = importer_.graph_[index_of(tensor->second.op)].kind;
+  return kind != "reshape" && result_memory_of(kind) == ResultMemory::kView;
+}
+
+bool TorchNode::is_training() const { return importer_.training_; }
+
+void TorchNode::add(std::string_view op_name, Attributes attributes,
+                    std::span<const ValueId> inputs) {
+  std::vector<Output> results;
+  for (const ValueId id : call_.results) {
+    if (id != kNone) {
+      results.push_back(value(id).output);
+    }
+  }
+  give_results(make(op_name, std::move(attributes), std::move(results),
+                    std::vector<Operand>(inputs.begin(), inputs.end())));
+}
+
+void TorchNode::add(std::string_view op_name, Attributes attributes,
+                    std::initializer_list<ValueId> inputs) {
+  add(op_name, std::move(attributes), std::span(inputs.begin(), inputs.size()));
+}
+
+Tensor TorchNode::make(std::string_view op_name, Attributes attributes, std::vector<Output> results,
+                       std::span<const Operand> inputs) {
+  std::vector<Output> values;
+  for (const Operand& input : inputs) {
+    const ValueId base = input.is_stored_ ? importer_.below_views(input.id_) : input.id_;
+    const bool is_stored = input.is_stored_ && value(base).origin == Origin::kParameter;
+    values.push_back(input.id_ == kNone ? value_of(importer_.graph_, input.made_)
+                                        : value(is_stored ? base : input.id_).output);
+  }
+  Op op;
+  operators::count(op, op_name, std::move(attributes), values, results);
+  op = make_op(std::move(op));
+  op.outputs = std::move(results);
+  std::vector<Tensor> tensors;
+  for (const Operand& input : inputs) {
+    tensors.push_back(input.id_ == kNone ? input.made_
+                                         : importer_.read(op, input.id_, input.is_stored_));
+  }
+  return emit(std::move(op), tensors);
+}
+
+Tensor TorchNode::make(std::string_view op_name, Attributes attributes, std::vector<Output> results,
+                       std::initializer_list<Operand> inputs) {
+  return make(op_name, std::move(attributes), std::move(results),
+              std::span(inputs.begin(), inputs.size()));
+}
+
+Tensor TorchNode::read(Op& reader, ValueId id) { return importer_.read(reader, id, false); }
 
 Tensor TorchNode::read_joined(Op& reader, std::vector<ValueId> ids,
                               std::vector<std::int64_t> shape) {
@@ -171,17 +233,20 @@ void TorchNode::give(ValueId id, Tensor tensor) {
 }
 
 void TorchNode::emit_results(Op op, std::span<const Tensor> inputs) {
-  std::vector<ValueId> results;
   for (const ValueId id : call_.results) {
     if (id != kNone) {
       op.outputs.push_back(value(id).output);
-      results.push_back(id);
     }
   }
-  Tensor tensor = emit(std::move(op), inputs);
-  for (const ValueId id : results) {
-    give(id, tensor);
-    ++tensor.output;
+  give_results(emit(std::move(op), inputs));
+}
+
+void TorchNode::give_results(Tensor first) {
+  for (const ValueId id : call_.results) {
+    if (id != kNone) {
+      give(id, first);
+      ++first.output;
+    }
   }
 }
 
@@ -372,9 +437,8 @@ void TorchImporter::add_call(const TorchCall& call) {
     return;
   }
   TorchNode node(*this, call);
-  const Conversion& conversion = find_conversion(call.op);
   try {
-    conversion.convert(node, conversion);
+    find_conversion(call.op)(node, kind_of_aten(call.op));
   } catch (const Error& error) {
     // A size that does not fit 64 bits is the file's mistake.
     const bool is_usage = error.code() == ErrorCode::kUsage;
@@ -401,28 +465,19 @@ Tensor TorchImporter::add_cross_entropy(ValueId logits, std::string_view name) {
   const Output output = value(logits).output;
   const std::int64_t columns = output.shape.back();
   const std::int64_t rows = columns == 0 ? 0 : product(output.shape) / columns;
-  Op loss{
-      .name = unique_name(fmt::format("loss/{}", name)),
-      .kind = "softmax_cross_entropy",
-      .shape = {rows, columns},
-      // Softmax, and a logarithm and an addition for each row.
-      .flops = sum({product({5, rows, columns}), product({2, rows})}),
-      .outputs = {make_output({}, DataType::kFloat32), make_output({rows, columns}, output.type)},
-      .scope = "loss"};
+  Op loss{.name = unique_name(fmt::format("loss/{}", name)), .scope = "loss"};
   Tensor matrix = read(loss, logits, false);
+  const Output flat = make_output({rows, columns}, output.type);
   if (output.shape.size() != 2) {
-    Op flatten{.name = unique_name("loss/reshape"),
-               .kind = "reshape",
-               .shape = {rows, columns},
-               .outputs = {make_output({rows, columns}, output.type)},
-               .scope = "loss"};
+    Op flatten{.name = unique_name("loss/reshape"), .outputs = {flat}, .scope = "loss"};
+    operators::define(flatten, "reshape", {}, std::array{output});
     matrix = {append_op(graph_, std::move(flatten), {matrix}), 0};
   }
-  Op labels{.name = unique_name("labels"),
-            .kind = "input",
-            .shape = {rows},
-            .outputs = {make_output({rows}, DataType::kInt64)}};
+  const Output classes = make_output({rows}, DataType::kInt64);
+  Op labels{
+      .name = unique_name("labels"), .kind = "input", .shape = classes.shape, .outputs = {classes}};
   const Tensor truth{append_op(graph_, std::move(labels), {}), 0};
+  operators::define(loss, "softmax_cross_entropy", {}, std::array{flat, classes});
   return {append_op(graph_, std::move(loss), {matrix, truth}), 0};
 }
 
@@ -461,13 +516,9 @@ void TorchImporter::add_loss() {
     }
   }
   if (losses.size() > 1) {
-    const auto terms = std::ssize(losses);
-    Op op{.name = unique_name("loss/add_losses"),
-          .kind = "add_losses",
-          .shape = {terms, 1},
-          .flops = 2 * terms - 1,
-          .outputs = {make_output({}, DataType::kFloat32)},
-          .scope = "loss"};
+    Op op{.name = unique_name("loss/add_losses"), .scope = "loss"};
+    operators::define(op, "add_losses", {},
+                      std::vector<Output>(losses.size(), make_output({}, DataType::kFloat32)));
     append_op(graph_, std::move(op), losses);
   }
 }

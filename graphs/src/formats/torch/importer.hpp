@@ -26,6 +26,28 @@ namespace emplace::torch_program {
 
 class TorchImporter;
 
+/// What an op reads: a tensor of the program, or one that another op of the same call made.
+class Operand {
+ public:
+  /// Reads `id`; not explicit, so that lists of operands are short.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Operand(ValueId id) : id_(id) {}
+
+  /// Reads what was made.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Operand(Tensor made) : made_(made) {}
+
+  /// Reads a matrix of parameters as it is stored, be it transposed or not.
+  static Operand stored(ValueId id);
+
+ private:
+  friend class TorchNode;
+
+  ValueId id_ = kNone;
+  Tensor made_{};
+  bool is_stored_ = false;
+};
+
 /// Shows one call to its conversion and takes the ops.
 class TorchNode {
  public:
@@ -57,6 +79,15 @@ class TorchNode {
   /// Describes a tensor; throws kFormat for kNone.
   const TorchValue& value(ValueId id) const;
 
+  /// Says whether a matrix of parameters is stored transposed.
+  bool is_stored_transposed(ValueId id) const;
+
+  /// Says whether a tensor is part of another one, or repeats it, without having been copied.
+  bool is_part(ValueId id) const;
+
+  /// Says whether the graph is to be trained.
+  bool is_training() const;
+
   /// Says whether a tensor depends on no data of the step.
   bool is_constant(ValueId id) const { return value(id).origin == Origin::kConstant; }
 
@@ -70,18 +101,23 @@ class TorchNode {
   /// Says whether all that reads the first result are calls of `op`.
   bool is_read_only_by(std::string_view op) const;
 
-  /// Starts an op in the scope of the module that calls.
-  Op make_op(std::string_view kind) const;
+  /// Adds an op of an operator of the library, in the scope of the module that calls, that makes
+  /// all results of the call.
+  void add(std::string_view op_name, Attributes attributes, std::span<const ValueId> inputs);
+  void add(std::string_view op_name, Attributes attributes, std::initializer_list<ValueId> inputs);
 
-  /// Does the same with an op that has everything but name and scope.
+  /// Adds one that makes `results` of tensors, and returns the first.
+  Tensor make(std::string_view op_name, Attributes attributes, std::vector<Output> results,
+              std::span<const Operand> inputs);
+  Tensor make(std::string_view op_name, Attributes attributes, std::vector<Output> results,
+              std::initializer_list<Operand> inputs);
+
+  /// Starts an op in the scope of the module that calls; `op` has everything but name and scope.
   Op make_op(Op op) const;
 
   /// Returns a tensor as `reader` sees it; a variable that is read for the first time shares the
   /// reader's device.
   Tensor read(Op& reader, ValueId id);
-
-  /// Returns a matrix of parameters as it is stored, be it transposed or not; else as read().
-  Tensor read_stored(Op& reader, ValueId id);
 
   /// Returns several parameters as one variable that holds one after the other, or one constant of
   /// `shape` where there are none.
@@ -96,6 +132,9 @@ class TorchNode {
 
   /// Adds an op that makes all results of the call.
   void emit_results(Op op, std::span<const Tensor> inputs);
+
+  /// Says that the results of the call that are there are the outputs of an op.
+  void give_results(Tensor first);
 
   /// Says that the first result holds the elements of `id`, in its own shape; `axes` say how they
   /// are reordered, if they are: axis i of the result is axis axes[i].

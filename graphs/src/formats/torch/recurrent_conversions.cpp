@@ -1,7 +1,8 @@
-// Recurrent layers and cells. Costs are those of ModelBuilder's layers.
+// Recurrent layers and cells.
 
 #include "conversions.hpp"
 #include "model/assemble.hpp"
+#include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -15,7 +16,7 @@
 namespace emplace::torch_program {
 
 // One step: its weights are one variable, its biases another.
-void lstm_cell(TorchNode& node, const Conversion&) {
+void lstm_cell(TorchNode& node, std::string_view kind) {
   const ValueId x = node.expect({"input"});
   const Argument* state = node.find({"hx"});
   const ValueId w_ih = node.expect({"w_ih"});
@@ -29,18 +30,17 @@ void lstm_cell(TorchNode& node, const Conversion&) {
   const std::int64_t i = node.value(x).output.shape[1];
   const std::int64_t h = node.value(w_hh).output.shape[1];
   const auto gates = product({4, h});
-  Op op = node.make_op("lstm_cell");
-  op.shape = {n, i, h};
-  op.flops = sum({product({2, n, sum({i, h}), gates}), product({13, n, h})});
-  op.outputs = {make_output({n, h}, node.output().type), make_output({n, h}, node.output().type),
-                make_output({n, gates}, node.output().type)};
+  const Output result = make_output({n, h}, node.output().type);
+  Op op{.outputs = {result, result, make_output({n, gates}, node.output().type)}};
+  operators::define(op, kind, {}, std::array{node.value(x).output, result});
+  op = node.make_op(std::move(op));
   const Tensor input = node.read(op, x);
   const Tensor before = node.read(op, state->tensors[0]);
   const Tensor memory = node.read(op, state->tensors[1]);
   const Tensor weights = node.read_joined(op, {w_ih, w_hh}, {sum({i, h}), gates});
   const Tensor bias =
       node.read_joined(op, {node.tensor({"b_ih"}), node.tensor({"b_hh"})}, {2, gates});
-  const Tensor y = node.emit(std::move(op), {input, before, memory, weights, bias});
+  const Tensor y = node.emit(std::move(op), std::array{input, before, memory, weights, bias});
   node.give(node.call().results[0], y);
   if (node.call().results.size() > 1 && node.call().results[1] != kNone) {
     node.give(node.call().results[1], {y.op, 1});
@@ -50,7 +50,7 @@ void lstm_cell(TorchNode& node, const Conversion&) {
 // All steps of a layer, both of its directions together, are one op. Its inputs are x, the weights
 // of the inputs and of the states, biases and the first states, each over all directions; its last
 // output is the gates, for its gradient.
-void recurrent(TorchNode& node, const Conversion& row) {
+void recurrent(TorchNode& node, std::string_view kind) {
   const ValueId x = node.expect({"input", "data"});
   const Argument* weights = node.find({"params"});
   const Argument* first = node.find({"hx"});
@@ -58,7 +58,7 @@ void recurrent(TorchNode& node, const Conversion& row) {
   const std::int64_t directions = node.integer("bidirectional", 0) != 0 ? 2 : 1;
   const std::size_t gate_parts = node.integer("has_biases", 1) != 0 ? 4 : 2;
   const std::size_t count = weights == nullptr ? 0 : weights->tensors.size();
-  const bool has_memory = row.op == "lstm";
+  const bool has_memory = kind == "lstm";
   // An LSTM may project its state: one matrix more, the last of each layer and direction.
   const bool projects =
       has_memory && layers > 0 &&
@@ -87,18 +87,20 @@ void recurrent(TorchNode& node, const Conversion& row) {
     if (state == kNone || node.is_constant(state)) {
       continue;
     }
-    Op op = node.make_op("split");
     Shape shape = node.value(state).output.shape;
     if (shape.size() < 2) {
       throw Error(ErrorCode::kFormat,
                   fmt::format("expected states of 2 or 3 dimensions, found {}", shape.size()));
     }
-    op.shape = {layers, product(shape)};
+    if (layers == 1) {
+      Op reader;
+      given.push_back(node.read(reader, state));
+      continue;
+    }
     shape[0] = directions;
-    op.outputs.assign(static_cast<std::size_t>(layers),
-                      make_output(shape, node.value(state).output.type));
-    const Tensor tensor = node.read(op, state);
-    given.push_back(layers == 1 ? tensor : node.emit(std::move(op), {tensor}));
+    const std::vector<Output> parts_of_state(static_cast<std::size_t>(layers),
+                                             make_output(shape, node.value(state).output.type));
+    given.push_back(node.make("split_view", AxisAttributes{.axis = 0}, parts_of_state, {state}));
   }
   Tensor y;
   std::vector<std::vector<Tensor>> last(has_memory ? 2 : 1);
@@ -116,11 +118,11 @@ void recurrent(TorchNode& node, const Conversion& row) {
     const std::int64_t memory = projects ? gates / 4 : hidden;
     const std::int64_t width = layer == 0 ? whole.shape.back() : product({directions, hidden});
     const std::int64_t cells = product({steps, batch});
-    Op op = node.make_op(row.kind);
-    op.shape = {steps, batch, width, hidden, directions};
-    op.flops = sum({product({2, cells, directions, gates, sum({width, hidden})}),
-                    product({row.flops, cells, directions, memory}),
-                    projects ? product({2, cells, directions, memory, hidden}) : 0});
+    const Output steps_of_layer = make_output({steps, batch, width}, whole.type);
+    const Output of_inputs = make_output({directions, gates, width}, whole.type);
+    const Output of_states = make_output({directions, gates, hidden}, whole.type);
+    const Output projection = make_output({directions, hidden, memory}, whole.type);
+    Op op;
     Shape shape = whole.shape;
     shape.back() = product({directions, hidden});
     op.outputs = {make_output(shape, whole.type)};
@@ -130,6 +132,12 @@ void recurrent(TorchNode& node, const Conversion& row) {
       op.outputs[2] = make_output({directions, batch, memory}, whole.type);
     }
     op.outputs.push_back(make_output({cells, directions, gates}, whole.type));
+    std::vector<Output> sizes{steps_of_layer, of_inputs, of_states};
+    if (projects) {
+      sizes.push_back(projection);
+    }
+    operators::define(op, kind, {}, sizes);
+    op = node.make_op(std::move(op));
     std::vector<Tensor> inputs{layer == 0 ? node.read(op, x) : y};
     inputs.push_back(node.read_joined(op, joined[0], {directions, gates, width}));
     inputs.push_back(node.read_joined(op, joined[1], {directions, gates, hidden}));
@@ -150,11 +158,8 @@ void recurrent(TorchNode& node, const Conversion& row) {
     const Argument* p = node.find({"dropout"});
     if (layer + 1 < layers && node.integer("train", 0) != 0 && p != nullptr &&
         p->number.value_or(0) > 0) {
-      Op drop = node.make_op("dropout");
-      drop.shape = {product(shape)};
-      drop.flops = product({2, drop.shape[0]});
-      drop.outputs = {make_output(shape, whole.type), make_output(shape, DataType::kBool)};
-      y = node.emit(std::move(drop), {y});
+      y = node.make("dropout", {},
+                    {make_output(shape, whole.type), make_output(shape, DataType::kBool)}, {y});
     }
   }
   node.give(node.result(), y);
@@ -167,10 +172,8 @@ void recurrent(TorchNode& node, const Conversion& row) {
       node.give(id, last[i][0]);
       continue;
     }
-    Op op = node.make_op("concat");
-    op.shape = {layers, elements(node.value(id).output)};
-    op.outputs = {node.value(id).output};
-    node.give(id, node.emit(std::move(op), last[i]));
+    node.give(id, node.make("concat", AxisAttributes{.axis = 0}, {node.value(id).output},
+                            std::vector<Operand>(last[i].begin(), last[i].end())));
   }
 }
 

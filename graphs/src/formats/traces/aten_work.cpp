@@ -1,7 +1,8 @@
 #include "aten_work.hpp"
 
-#include "aten.hpp"
+#include "formats/torch/aten.hpp"
 #include "model/assemble.hpp"
+#include "model/element_type.hpp"
 #include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace emplace::pytorch {
@@ -19,13 +21,22 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// The elements behind the first dimension: a filter's, of a tensor of filters.
-std::int64_t elements_of_one(const Shape& shape) { return product(std::span(shape).subspan(1)); }
-
-std::int64_t elements(const Shape& shape) { return product(shape); }
-
 const Shape* input_shape(const TracedNode& node, std::size_t i) {
   return i < node.inputs.size() && !node.inputs[i].shape.empty() ? &node.inputs[i].shape : nullptr;
+}
+
+Output tensor(const Shape& shape) { return {.shape = shape}; }
+
+Output output_of(const TensorUse& use) {
+  return {.shape = use.shape,
+          .type = type_of_size(use.element_bytes),
+          .bytes = product({use.elements, use.element_bytes})};
+}
+
+std::vector<Output> outputs_of(std::span<const TensorUse> uses) {
+  std::vector<Output> outputs;
+  std::ranges::transform(uses, std::back_inserter(outputs), output_of);
+  return outputs;
 }
 
 // --- Products ---
@@ -35,20 +46,23 @@ std::size_t left_side(std::string_view name) {
   return name.starts_with("addm") || name.starts_with("_addmm") || name == "baddbmm" ? 1 : 0;
 }
 
-// The last dimension of the left side is summed over.
+bool is_product(std::string_view kind) { return kind == "matmul" || kind == "batch_matmul"; }
+
+// The weights of a linear layer are [columns of the result, columns].
+GemmAttributes gemm_attributes(std::string_view name) {
+  return {.trans_b = name == "linear" || name == "mkldnn_linear"};
+}
+
 void count_product(Op& op, const TracedNode& node) {
-  const Shape* left = input_shape(node, left_side(name_of_aten(node.name)));
-  if (left == nullptr || node.outputs.empty()) {
+  const std::string_view name = name_of_aten(node.name);
+  const std::size_t left = left_side(name);
+  if (input_shape(node, left) == nullptr || input_shape(node, left + 1) == nullptr ||
+      node.outputs.empty()) {
     return;
   }
-  const Shape& result = node.outputs[0].shape;
-  const std::int64_t k = left->back();
-  op.flops = product({2, node.outputs[0].elements, k});
-  if (op.kind == "batch_matmul" && result.size() == 3) {
-    op.shape = {result[0], result[1], result[2], k};
-  } else if (op.kind == "matmul" && result.size() >= 2 && result.back() > 0) {
-    op.shape = {node.outputs[0].elements / result.back(), result.back(), k};
-  }
+  operators::count(op, "matmul", gemm_attributes(name),
+                   {tensor(node.inputs[left].shape), tensor(node.inputs[left + 1].shape)},
+                   tensor(node.outputs[0].shape));
 }
 
 // --- Convolutions ---
@@ -101,8 +115,6 @@ ConvAttributes conv_attributes(const TracedNode& node, std::size_t size) {
   return {.window = window_of(node, settings.stride, settings.padding, settings.dilation, size)};
 }
 
-Output tensor(const Shape& shape) { return {.shape = shape}; }
-
 // The operators of which the first switch says that they are transposed. cuDNN's and MIOpen's have
 // others: `benchmark`, `deterministic`.
 constexpr std::array<std::string_view, 5> kTransposable = {
@@ -145,9 +157,12 @@ void count_convolution(Op& op, const TracedNode& node) {
   if (!node.outputs.empty()) {
     count_as(op, node, is_transposed(op, node) ? "conv_transpose" : "conv", *x, *filters,
              node.outputs[0].shape);
-  } else if (is_transposed(op, node)) {  // each number of the input takes all of one filter
+  } else if (is_transposed(op, node) && x->size() == filters->size() && x->size() > 2) {
+    // What it makes is not known; its FLOPs are those of what it reads.
     op.kind = "conv2d_transpose";
-    op.flops = product({2, node.inputs[0].elements, elements_of_one(*filters)});
+    operators::count(op, "conv_transpose", ConvAttributes(), {tensor(*x), tensor(*filters)},
+                     tensor(*x));
+    op.shape.clear();
   }
 }
 
@@ -259,28 +274,29 @@ void count_pooling(Op& op, const TracedNode& node) {
 
 // --- Attention ---
 
-// Queries, keys and values [.., heads, length, width]; those of the kernels that PyTorch's fused
-// operators call are [.., length, heads, width]. The gradient of the result stands before them.
+// Queries, keys and values [.., heads, positions, width]; those of the kernels that PyTorch's fused
+// operators call are [.., positions, heads, width]. The gradient of the result stands before them.
 void count_attention(Op& op, const TracedNode& node) {
   const std::string_view name = name_of_aten(node.name);
-  const bool is_backward = name.ends_with("_backward");
   const bool is_kernel = name.starts_with("_flash_") || name.starts_with("_efficient_") ||
                          name.starts_with("_cudnn_attention");
-  const std::size_t first = is_backward ? 1 : 0;
-  const Shape* queries = input_shape(node, first);
-  const Shape* keys = input_shape(node, first + 1);
-  const Shape* values = input_shape(node, first + 2);
-  if (queries == nullptr || keys == nullptr || values == nullptr || queries->size() < 3 ||
-      keys->size() != queries->size() || queries->back() == 0) {
-    return;
+  std::vector<Output> inputs;
+  for (std::size_t i = 0; i < (name.ends_with("_backward") ? 4 : 3); ++i) {
+    const Shape* shape = input_shape(node, i);
+    if (shape == nullptr || shape->size() < 3) {
+      return;
+    }
+    const std::size_t rank = shape->size();
+    const std::span all(*shape);
+    Shape heads{product(all.first(rank - std::min<std::size_t>(rank, 3))), (*shape)[rank - 3],
+                (*shape)[rank - 2], shape->back()};
+    if (is_kernel && rank > 3) {
+      std::swap(heads[1], heads[2]);
+    }
+    inputs.push_back(tensor(heads));
   }
-  const std::size_t axis = queries->size() - (is_kernel && queries->size() > 3 ? 3 : 2);
-  const std::int64_t scores = product({elements(*queries) / queries->back(), (*keys)[axis]});
-  const std::int64_t width = queries->back();
-  const std::int64_t value_width = values->back();
-  op.flops = is_backward
-                 ? product({2, scores, sum({product({3, width}), product({2, value_width})})})
-                 : product({2, scores, sum({width, value_width})});
+  const std::string kind = op.kind;
+  operators::count(op, kind, AttentionAttributes(), inputs, outputs_of(node.outputs));
 }
 
 // --- Recurrent networks ---
@@ -290,24 +306,23 @@ struct WeightArguments {
   std::string_view name;
   std::size_t first;
   std::size_t last;
-  std::int64_t passes = 1;
+  bool is_backward = false;
 };
 
 constexpr std::array kRecurrent = {
     WeightArguments{"_cudnn_rnn", 1, 1},
-    WeightArguments{"_cudnn_rnn_backward", 1, 1, 2},
+    WeightArguments{"_cudnn_rnn_backward", 1, 1, true},
     WeightArguments{"gru", 2, 3},
     WeightArguments{"lstm", 2, 3},
     WeightArguments{"miopen_rnn", 1, 1},
-    WeightArguments{"miopen_rnn_backward", 1, 1, 2},
+    WeightArguments{"miopen_rnn_backward", 1, 1, true},
     WeightArguments{"mkldnn_rnn_layer", 1, 2},
-    WeightArguments{"mkldnn_rnn_layer_backward", 1, 2, 2},
+    WeightArguments{"mkldnn_rnn_layer_backward", 1, 2, true},
     WeightArguments{"rnn_relu", 2, 3},
     WeightArguments{"rnn_tanh", 2, 3},
 };
 
-// Returns whether the operator is a recurrent network. Every row of the input (a step of a
-// sequence) is multiplied with every weight matrix, in each layer and direction.
+// Returns whether the operator is a recurrent network: several layers in one op.
 bool count_recurrent(Op& op, const TracedNode& node) {
   const auto* found =
       std::ranges::find(kRecurrent, name_of_aten(node.name), &WeightArguments::name);
@@ -315,24 +330,57 @@ bool count_recurrent(Op& op, const TracedNode& node) {
     return false;
   }
   const Shape* input = input_shape(node, 0);
-  if (input == nullptr || input->back() == 0) {
+  if (input == nullptr) {
     return true;
   }
-  std::int64_t weights = 0;
-  for (const TensorUse& tensor : node.inputs) {
-    if (tensor.argument >= found->first && tensor.argument <= found->last &&
-        tensor.shape.size() == 2) {
-      weights = sum({weights, tensor.elements});
+  std::vector<Output> inputs{tensor(*input)};
+  for (const TensorUse& use : node.inputs) {
+    if (use.argument >= found->first && use.argument <= found->last && use.shape.size() == 2) {
+      inputs.push_back(tensor(use.shape));
     }
   }
-  op.flops = product({2, found->passes, elements(*input) / input->back(), weights});
+  std::string kind = std::move(op.kind);
+  operators::count(op, found->is_backward ? "recurrent_layers_backward" : "recurrent_layers", {},
+                   inputs, outputs_of(node.outputs));
+  op.kind = std::move(kind);
   return true;
+}
+
+// --- Everything else ---
+
+// The attributes of an operator, as far as lists of integers among its inputs tell them.
+Attributes attributes_of(std::string_view kind, const TracedNode& node) {
+  const Shape list = node.settings.empty() ? Shape() : node.settings[0];
+  if (kind.starts_with("reduce_")) {
+    return ReduceAttributes{.axes = list, .keepdims = !node.switches.empty() && node.switches[0]};
+  }
+  if (kind.starts_with("layer_norm") || kind.starts_with("rms_norm")) {  // of how many extents
+    return AxisAttributes{.axis = list.empty() ? -1 : -std::ssize(list)};
+  }
+  if (kind.starts_with("resize")) {
+    return ResizeAttributes{.mode = node.name.find("linear") != std::string::npos  ? "linear"
+                                    : node.name.find("cubic") != std::string::npos ? "cubic"
+                                                                                   : "nearest"};
+  }
+  return {};
+}
+
+void count_by_library(Op& op, const TracedNode& node) {
+  if (node.outputs.empty() || !operators::is_counted(op.kind)) {
+    return;
+  }
+  const std::string kind = op.kind;
+  operators::count(op, kind, attributes_of(kind, node), outputs_of(node.inputs),
+                   outputs_of(node.outputs));
+  if (kind.starts_with("group_norm")) {  // a trace does not say how many groups there are
+    op.shape.clear();
+  }
 }
 
 // --- Results that a trace does not tell ---
 
 void give(TracedNode& node, Shape shape) {
-  const std::int64_t count = elements(shape);
+  const std::int64_t count = product(shape);
   node.outputs = {{.elements = count,
                    .element_bytes = node.inputs[0].element_bytes,
                    .shape = std::move(shape)}};
@@ -341,23 +389,12 @@ void give(TracedNode& node, Shape shape) {
 void infer_product(TracedNode& node) {
   const std::string_view name = name_of_aten(node.name);
   const std::size_t left = left_side(name);
-  const Shape* a = input_shape(node, left);
-  const Shape* b = input_shape(node, left + 1);
-  if (a == nullptr || b == nullptr) {
-    return;
+  if (input_shape(node, left) != nullptr && input_shape(node, left + 1) != nullptr) {
+    give(node, operators::infer("matmul", gemm_attributes(name),
+                                std::array{tensor(node.inputs[left].shape),
+                                           tensor(node.inputs[left + 1].shape)})[0]
+                   .shape);
   }
-  Shape result = *a;
-  result.pop_back();
-  if (name == "linear" || name == "mkldnn_linear") {
-    result.push_back((*b)[0]);
-  } else if (b->size() >= 2) {
-    if (a->size() < b->size()) {  // all but the last two are broadcast
-      result.insert(result.begin(), b->begin(),
-                    b->end() - std::max<std::ptrdiff_t>(std::ssize(*a), 2));
-    }
-    result.push_back(b->back());
-  }
-  give(node, std::move(result));
 }
 
 void infer_convolution(TracedNode& node) {
@@ -373,64 +410,67 @@ void infer_convolution(TracedNode& node) {
     return;
   }
   attributes.group = (*x)[1] / (*filters)[1];
+  give(node,
+       operators::infer("conv", attributes, std::array{tensor(*x), tensor(*filters)})[0].shape);
+}
+
+// Of one pass over the data, and of normalizations.
+void infer_pass(TracedNode& node, std::string_view kind) {
+  if (node.inputs.empty()) {
+    return;
+  }
+  const bool is_norm =
+      operators::find(kind) != nullptr && op_class_of(kind) != OpClass::kElementwise;
+  give(node, is_norm ? node.inputs[0].shape : operators::broadcast(outputs_of(node.inputs)));
+}
+
+// A trace may say what does not fit, and then does not say what the op is.
+template <class Use>
+void where_it_fits(const Use& use) {
   try {
-    give(node,
-         operators::infer("conv", attributes, std::array{tensor(*x), tensor(*filters)})[0].shape);
-  } catch (const Error&) {
-    // What the trace says does not fit, so it does not say what the result is.
-  }
-}
-
-// The largest of each dimension, counted from the last.
-void infer_pass(TracedNode& node) {
-  Shape result;
-  for (const TensorUse& tensor : node.inputs) {
-    if (tensor.shape.size() > result.size()) {
-      result.insert(result.begin(), tensor.shape.size() - result.size(), 1);
-    }
-    for (std::size_t d = 1; d <= tensor.shape.size(); ++d) {
-      auto& extent = result[result.size() - d];
-      extent = std::max(extent, tensor.shape[tensor.shape.size() - d]);
+    use();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kFormat) {
+      throw;
     }
   }
-  if (!node.inputs.empty()) {
-    give(node, std::move(result));
-  }
 }
-
-bool is_product(std::string_view kind) { return kind == "matmul" || kind == "batch_matmul"; }
 
 }  // namespace
 
 void count_work(Op& op, const TracedNode& node) {
-  if (is_product(op.kind)) {
-    count_product(op, node);
-  } else if (op.kind == "conv2d" || op.kind == "conv2d_transpose") {
-    count_convolution(op, node);
-  } else if (op.kind == "convolution_backward") {
-    count_convolution_backward(op, node);
-  } else if (op_class_of(op.kind) == OpClass::kPooling) {
-    count_pooling(op, node);
-  } else if (op.kind == "conv2d_backward_data" || op.kind == "conv2d_backward_filter") {
-    count_one_gradient(op, node);
-  } else if (op.kind.starts_with("scaled_dot_product_attention")) {
-    count_attention(op, node);
-  } else if (!count_recurrent(op, node) && op_class_of(op.kind) == OpClass::kElementwise &&
-             !node.outputs.empty()) {
-    op.shape = {node.outputs[0].elements};
-    op.flops = node.outputs[0].elements;
-  }
+  where_it_fits([&] {
+    if (is_product(op.kind)) {
+      count_product(op, node);
+    } else if (op.kind == "conv2d" || op.kind == "conv2d_transpose") {
+      count_convolution(op, node);
+    } else if (op.kind == "convolution_backward") {
+      count_convolution_backward(op, node);
+    } else if (op_class_of(op.kind) == OpClass::kPooling) {
+      count_pooling(op, node);
+    } else if (op.kind == "conv2d_backward_data" || op.kind == "conv2d_backward_filter") {
+      count_one_gradient(op, node);
+    } else if (op.kind.starts_with("attention")) {
+      count_attention(op, node);
+    } else if (!count_recurrent(op, node)) {
+      count_by_library(op, node);
+    }
+  });
 }
 
 void infer_result(TracedNode& node) {
   const std::string kind = kind_of_aten(node.name);
-  if (is_product(kind)) {
-    infer_product(node);
-  } else if (kind == "conv2d" && !has_transposed_switch(node)) {
-    infer_convolution(node);
-  } else if (op_class_of(kind) == OpClass::kElementwise) {
-    infer_pass(node);
-  }
+  where_it_fits([&] {
+    if (is_product(kind)) {
+      infer_product(node);
+    } else if (kind == "conv2d" && !has_transposed_switch(node)) {
+      infer_convolution(node);
+    } else if (op_class_of(kind) == OpClass::kElementwise || kind == "softmax" ||
+               kind == "log_softmax" || kind == "batch_norm" || kind == "layer_norm" ||
+               kind == "group_norm" || kind == "instance_norm" || kind == "rms_norm") {
+      infer_pass(node, kind);
+    }
+  });
 }
 
 }  // namespace emplace::pytorch

@@ -9,9 +9,9 @@
 // op whole in the attribute `emplace_op`; what is lost is its name and in which order the consumers
 // of a tensor stand.
 
-#include "aten.hpp"
 #include "chakra.hpp"
 #include "feedback.hpp"
+#include "formats/torch/aten.hpp"
 #include "model/element_type.hpp"
 #include "model/op_json.hpp"
 

@@ -1,7 +1,7 @@
 #include "pytorch_calls.hpp"
 
-#include "aten.hpp"
 #include "aten_work.hpp"
+#include "formats/torch/aten.hpp"
 #include "model/assemble.hpp"
 
 #include <emplace/graphs/op_kind.hpp>

@@ -254,10 +254,10 @@ class PytorchReader {
         before.insert(last->second);
       }
     }
-    const bool is_copy = op.kind == "reshape" && !node.inputs.empty() && !node.outputs.empty() &&
-                         !reads_memory_of(node, node.outputs[0]);
+    const bool is_copy = result_memory_of(op.kind) == ResultMemory::kView && !node.inputs.empty() &&
+                         !node.outputs.empty() && !reads_memory_of(node, node.outputs[0]);
     if (is_copy) {
-      op.kind = "transpose";  // aten::reshape of what is not contiguous
+      op.kind = "copy";  // aten::reshape of what is not contiguous
     }
     const std::set<Place> overwritten = overwritten_by(i, op);
     std::vector<std::pair<const TensorUse*, std::int32_t>> made;
@@ -271,6 +271,8 @@ class PytorchReader {
     }
     set_time(op, i);
     const OpId id = append_op(graph_, std::move(op), inputs);
+    // What is read of a tensor is no less than nothing, whatever the trace says of its size.
+    graph_[index_of(id)].bytes_read = std::max<std::int64_t>(graph_[index_of(id)].bytes_read, 0);
     for (const OpId earlier : before) {
       add_dependency(graph_, earlier, Dependency::kControl, id);
     }

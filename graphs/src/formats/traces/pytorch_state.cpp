@@ -1,6 +1,6 @@
 #include "pytorch_state.hpp"
 
-#include "aten.hpp"
+#include "formats/torch/aten.hpp"
 
 #include <algorithm>
 #include <array>

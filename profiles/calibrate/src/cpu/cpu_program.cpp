@@ -29,24 +29,20 @@ class KernelProgram final : public CpuProgram {
 
 class LibraryProgram final : public CpuProgram {
  public:
-  // `first` is the input that the op wants first.
-  LibraryProgram(std::unique_ptr<BinaryOp> op, std::size_t first)
-      : op_(std::move(op)), first_(first) {}
+  explicit LibraryProgram(std::unique_ptr<BinaryOp> op) : op_(std::move(op)) {}
 
   std::int64_t workspace_bytes() const override { return op_->workspace_bytes(); }
   std::string_view library() const override { return op_->library(); }
   void run(const CoreTeam& team, const OpBuffers& buffers) override {
-    op_->run(team, buffers.inputs[first_], buffers.inputs[1 - first_], buffers.outputs[0],
-             buffers.workspace);
+    op_->run(team, buffers.inputs[0], buffers.inputs[1], buffers.outputs[0], buffers.workspace);
   }
 
  private:
   std::unique_ptr<BinaryOp> op_;
-  std::size_t first_;
 };
 
-std::unique_ptr<CpuProgram> by_library(std::unique_ptr<BinaryOp> op, std::size_t first) {
-  return op != nullptr ? std::make_unique<LibraryProgram>(std::move(op), first) : nullptr;
+std::unique_ptr<CpuProgram> by_library(std::unique_ptr<BinaryOp> op) {
+  return op != nullptr ? std::make_unique<LibraryProgram>(std::move(op)) : nullptr;
 }
 
 }  // namespace
@@ -74,10 +70,10 @@ void CpuProgram::evict(const CoreTeam& team, const OpBuffers& buffers) const {
 
 std::unique_ptr<CpuProgram> compile_for_cpu(const OpSite& site, const CoreTeam& team) {
   if (const auto convolution = convolution_site(site)) {
-    return by_library(make_convolution(*convolution, team), 0);
+    return by_library(make_convolution(*convolution, team));
   }
   if (const auto product = product_site(site)) {
-    return by_library(make_product(*product, team), product->left_input);
+    return by_library(make_product(*product, team));
   }
   if (site.op.kind == "lstm_cell" || site.op.kind == "lstm_cell_backward") {
     return compile_lstm_for_cpu(site, team);

@@ -30,8 +30,8 @@ class ProductProgram final : public CudaProgram {
 
   void enqueue(CudaQueue& queue, const OpBuffers& buffers) const override {
     enqueue_product(queue, site_, tf32_,
-                    {.left = buffers.inputs[site_.left_input],
-                     .right = buffers.inputs[1 - site_.left_input],
+                    {.left = buffers.inputs[0],
+                     .right = buffers.inputs[1],
                      .result = buffers.outputs[0],
                      .workspace = buffers.workspace});
   }

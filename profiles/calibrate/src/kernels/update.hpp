@@ -6,10 +6,10 @@
 
 #include "skeleton.hpp"
 
-#include <emplace/graphs/optimizer.hpp>
-
 #include <cmath>
 #include <span>
+#include <string_view>
+#include <variant>
 
 namespace emplace::calibrate::kernels {
 
@@ -86,29 +86,25 @@ struct Update {
   };
 };
 
-/// Makes the update by the optimizer that has the op's slots and FLOPs.
+/// Makes the update by the optimizer that the op's attributes name.
 template <class Launcher>
 Kernel<Launcher> make_update(const OpSite& site) {
-  const auto& shape = site.op.shape;
-  if (shape.size() != 2) {
+  const auto* attributes = std::get_if<UpdateAttributes>(&site.op.attributes);
+  if (site.op.shape.size() != 2 || attributes == nullptr) {
     return {};
   }
-  for (const Optimizer& optimizer : optimizers()) {
-    if (optimizer.slots != shape[1] || optimizer.flops * shape[0] != site.op.flops) {
-      continue;
-    }
-    if (optimizer.name == SgdRule::kName) {
-      return make<Launcher, Update<SgdRule>::template Op>(site);
-    }
-    if (optimizer.name == MomentumRule::kName) {
-      return make<Launcher, Update<MomentumRule>::template Op>(site);
-    }
-    if (optimizer.name == RmspropRule::kName) {
-      return make<Launcher, Update<RmspropRule>::template Op>(site);
-    }
-    if (optimizer.name == AdamRule::kName) {
-      return make<Launcher, Update<AdamRule>::template Op>(site);
-    }
+  const std::string_view optimizer = attributes->optimizer;
+  if (optimizer == SgdRule::kName) {
+    return make<Launcher, Update<SgdRule>::template Op>(site);
+  }
+  if (optimizer == MomentumRule::kName) {
+    return make<Launcher, Update<MomentumRule>::template Op>(site);
+  }
+  if (optimizer == RmspropRule::kName) {
+    return make<Launcher, Update<RmspropRule>::template Op>(site);
+  }
+  if (optimizer == AdamRule::kName) {
+    return make<Launcher, Update<AdamRule>::template Op>(site);
   }
   return {};
 }

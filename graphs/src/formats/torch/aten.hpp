@@ -1,6 +1,6 @@
 #pragma once
 
-// PyTorch's operators by the names that its traces write: "aten::conv2d".
+// PyTorch's operators by their names: programs of torch.export and traces have the same.
 
 #include <cstdint>
 #include <string>
@@ -20,8 +20,8 @@ enum class AtenRole : std::uint8_t {
 /// says that the result replaces the first input. "aten::add_" is "add".
 std::string_view name_of_aten(std::string_view name);
 
-/// Returns the kind of op that PyTorch's operator `name` is: one of ours where the table has it,
-/// else the operator's own name.
+/// Returns the operator of the library that PyTorch's operator `name` is, or the one that is the
+/// greatest part of it; its own name where there is none.
 std::string kind_of_aten(std::string_view name);
 
 /// Returns what PyTorch's operator `name` does.
