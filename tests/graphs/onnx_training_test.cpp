@@ -89,7 +89,7 @@ TEST(OnnxTraining, HasARuleForEachFunction) {
       {"two = Constant <value = float {2.0}> () y = Pow (a, two)",
        {{"pow", kCount}, {"pow_backward", 3 * kCount}}},
       {"y = PRelu (a, c)",
-       {{"prelu_backward", kCount}, {"prelu_slope_backward", 2 * kCount}, {"reduce_sum", kCount}},
+       {{"prelu_backward", kCount}, {"prelu_backward_slope", 2 * kCount}, {"reduce_sum", kCount}},
        {{"c", {6}}}},
       {"b = Greater (a, c) y = Where (b, a, c)", {{"where", 0}, {"greater", kCount}}, {same}},
   };
