@@ -7,10 +7,6 @@
 
 namespace emplace::onnx_model {
 
-Attributes attributes_of(const OnnxNode& node, const Operator& row) {
-  return row.attributes == nullptr ? Attributes() : row.attributes(node);
-}
-
 Tensor add_bias(OnnxNode& node, Source x, int bias, const Output& result, std::int64_t axis) {
   return node.add("bias_add", {.suffix = "bias_add",
                                .attributes = AxisAttributes{.axis = axis},
@@ -48,12 +44,7 @@ void pair(OnnxNode& node, const Operator& row) {
   node.add(row.kind, {.attributes = attributes_of(node, row), .inputs = {0, 1}});
 }
 
-void several(OnnxNode& node, const Operator& row) {
-  if (node.num_inputs() == 1) {
-    return node.pass_on();
-  }
-  node.add(row.kind, {.seen = node.inputs()});
-}
+void several(OnnxNode& node, const Operator& row) { node.add(row.kind, {.seen = node.inputs()}); }
 
 void unchanged(OnnxNode& node, const Operator&) { node.pass_on(); }
 

@@ -11,9 +11,6 @@
 
 namespace emplace::onnx_model {
 
-/// Returns what a node tells its operator of our library beside the inputs.
-Attributes attributes_of(const OnnxNode& node, const Operator& row);
-
 /// Adds a vector, input `bias`, to `x`, along `axis` of the result.
 Tensor add_bias(OnnxNode& node, Source x, int bias, const Output& result, std::int64_t axis = -1);
 

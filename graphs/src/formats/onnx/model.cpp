@@ -295,13 +295,7 @@ class Loader final : public NodeSink {
         results = declared_results(node);
       } else {
         Inference inference(node, model_.opset, inputs);
-        if (row->infer != nullptr) {
-          row->infer(inference);
-        } else {
-          shapes::by_library(
-              inference, row->kind,
-              row->attributes != nullptr ? row->attributes(inference) : Attributes());
-        }
+        infer_results(inference, *row);
         results = inference.results();
       }
       if (const std::size_t named = named_results(node); results.size() > named) {

@@ -15,16 +15,18 @@ namespace a = attributes;
 namespace c = convert;
 namespace s = shapes;
 
-// Operators that are one op of our library, of all data and with nothing to tell.
-constexpr std::string_view kAlike =
-    "Abs Acos Acosh And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor "
-    "Ceil Celu Cos Cosh CumSum Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid "
-    "HardSwish IsInf LeakyRelu Less LessOrEqual Log Mish Neg Not Or Reciprocal Relu Round "
-    "RotaryEmbedding Selu Shrink Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu "
-    "Where Xor";
+// Operators that are one op of our library, of all data and with nothing to tell: those of one
+// tensor or more, of two, and of three.
+constexpr std::array<std::string_view, 3> kAlike = {
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh CumSum Elu Erf Exp Floor "
+    "Gelu HardSigmoid HardSwish IsInf LeakyRelu Log Mish Neg Not Reciprocal Relu Round "
+    "RotaryEmbedding Selu Shrink Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu",
+    "And BitShift BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Or "
+    "Xor",
+    "Where"};
 
 constexpr std::array kStandard = {
-    Operator{"Add", "", nullptr, c::binary},
+    Operator{"Add", "", nullptr, c::binary, nullptr, 2},
     Operator{"ArgMax", "", nullptr, nullptr, a::place},
     Operator{"ArgMin", "", nullptr, nullptr, a::place},
     Operator{"Attention", "attention", s::standard_attention, c::standard_attention},
@@ -38,12 +40,12 @@ constexpr std::array kStandard = {
     Operator{"Concat", "", nullptr, nullptr, a::axis<1>},
     Operator{"Constant", "", s::constant},
     Operator{"ConstantOfShape", "zeros", s::constant_of_shape},
-    Operator{"Conv", "", nullptr, c::conv, a::convolution},
+    Operator{"Conv", "", nullptr, c::conv, a::convolution, 2},
     Operator{"ConvInteger", "conv", s::conv_integer, c::pair, a::convolution},
-    Operator{"ConvTranspose", "", nullptr, c::conv, a::transposed_convolution},
+    Operator{"ConvTranspose", "", nullptr, c::conv, a::transposed_convolution, 2},
     Operator{"DepthToSpace", "", s::depth_to_space},
     Operator{"DequantizeLinear", "", s::dequantize, c::first},
-    Operator{"Div", "", nullptr, c::binary},
+    Operator{"Div", "", nullptr, c::binary, nullptr, 2},
     Operator{"Dropout", "", nullptr, c::dropout},
     Operator{"DynamicQuantizeLinear", "", s::dynamic_quantize},
     Operator{"Einsum", "", nullptr, nullptr, a::equation},
@@ -54,7 +56,7 @@ constexpr std::array kStandard = {
     Operator{"Gather", "", s::gather, c::gather},
     Operator{"GatherElements", "", s::gather_elements, c::gather},
     Operator{"GatherND", "", s::gather_nd, c::gather},
-    Operator{"Gemm", "matmul", nullptr, c::gemm, a::sides},
+    Operator{"Gemm", "matmul", nullptr, c::gemm, a::sides, 2},
     Operator{"GlobalAveragePool", "avg_pool", s::global_pool, c::pool, a::pooling},
     Operator{"GlobalMaxPool", "max_pool", s::global_pool, c::pool, a::pooling},
     Operator{"GridSample", "", s::grid_sample},
@@ -69,15 +71,15 @@ constexpr std::array kStandard = {
     Operator{"LogSoftmax", "", nullptr, c::softmax, a::axis<-1>},
     Operator{"LpNormalization", "", nullptr, nullptr, a::axis<-1>},
     Operator{"LpPool", "", nullptr, c::first, a::pooling},
-    Operator{"MatMul", "matmul", nullptr, c::pair},
+    Operator{"MatMul", "matmul", nullptr, c::pair, nullptr, 2},
     Operator{"MatMulInteger", "matmul", s::matmul_integer, c::pair},
     Operator{"Max", "", nullptr, c::binary},
     Operator{"MaxPool", "", s::max_pool, c::first, a::pooling},
     Operator{"Mean", "", nullptr, c::several},
     Operator{"MeanVarianceNormalization", "batch_norm", s::same, c::norm},
     Operator{"Min", "", nullptr, c::binary},
-    Operator{"Mod", "", nullptr, c::binary},
-    Operator{"Mul", "multiply", nullptr, c::binary},
+    Operator{"Mod", "", nullptr, c::binary, nullptr, 2},
+    Operator{"Mul", "multiply", nullptr, c::binary, nullptr, 2},
     Operator{"Multinomial", "random", s::multinomial},
     Operator{"NegativeLogLikelihoodLoss", "", s::cross_entropy},
     Operator{"NonMaxSuppression", "", s::data_dependent},
@@ -85,7 +87,7 @@ constexpr std::array kStandard = {
     Operator{"OneHot", "", s::one_hot},
     Operator{"PRelu", "prelu", s::prelu},
     Operator{"Pad", "", s::pad},
-    Operator{"Pow", "", nullptr, c::binary},
+    Operator{"Pow", "", nullptr, c::binary, nullptr, 2},
     Operator{"QLinearConv", "conv", s::quantized_conv, c::quantized_conv, a::quantized_convolution},
     Operator{"QLinearMatMul", "matmul", s::quantized_matmul, c::quantized_pair},
     Operator{"QuantizeLinear", "", s::quantize, c::first},
@@ -123,7 +125,7 @@ constexpr std::array kStandard = {
     Operator{"SpaceToDepth", "", s::space_to_depth},
     Operator{"Split", "", s::split, c::first, a::axis<0>},
     Operator{"Squeeze", "reshape", s::squeeze, c::first},
-    Operator{"Sub", "subtract", nullptr, c::binary},
+    Operator{"Sub", "subtract", nullptr, c::binary, nullptr, 2},
     Operator{"Sum", "", nullptr, c::several},
     Operator{"Swish", "silu"},
     Operator{"TensorScatter", "scatter_elements", s::same},
@@ -144,19 +146,19 @@ constexpr std::array kMicrosoft = {
     Operator{"BiasSplitGelu", "gelu", s::split_gelu, c::split_gelu},
     Operator{"DecoderMaskedMultiHeadAttention", "attention", s::masked_attention,
              c::masked_attention},
-    Operator{"DynamicQuantizeMatMul", "matmul", nullptr, c::pair},
+    Operator{"DynamicQuantizeMatMul", "matmul", nullptr, c::pair, nullptr, 2},
     Operator{"EmbedLayerNormalization", "layer_norm", s::embed_layer_norm, c::embed_layer_norm},
     Operator{"FastGelu", "gelu", s::same, c::bias_gelu},
-    Operator{"FusedConv", "conv", nullptr, c::fused_conv, a::convolution},
-    Operator{"FusedGemm", "matmul", nullptr, c::gemm, a::sides},
-    Operator{"FusedMatMul", "matmul", nullptr, c::pair, a::sides},
+    Operator{"FusedConv", "conv", nullptr, c::fused_conv, a::convolution, 2},
+    Operator{"FusedGemm", "matmul", nullptr, c::gemm, a::sides, 2},
+    Operator{"FusedMatMul", "matmul", nullptr, c::pair, a::sides, 2},
     Operator{"GatherBlockQuantized", "quantized_gather", s::packed_gather, c::packed_gather},
     Operator{"GroupNorm", "group_norm", s::fused_group_norm, c::fused_group_norm, a::groups},
     Operator{"GroupQueryAttention", "attention", s::group_query_attention,
              c::group_query_attention},
     Operator{"MatMulBnb4", "matmul", s::packed_matmul, c::packed_matmul},
     Operator{"MatMulFpQ4", "matmul", s::packed_matmul, c::packed_matmul},
-    Operator{"MatMulIntegerToFloat", "matmul", nullptr, c::pair},
+    Operator{"MatMulIntegerToFloat", "matmul", nullptr, c::pair, nullptr, 2},
     Operator{"MatMulNBits", "matmul", s::packed_matmul, c::packed_matmul},
     Operator{"MoE", "moe_layers", s::same, c::experts},
     Operator{"MultiHeadAttention", "attention", s::multi_head_attention, c::multi_head_attention},
@@ -195,10 +197,13 @@ const Rows& standard_rows() {
     for (const Operator& row : kStandard) {
       add_row(rows, row);
     }
-    for (std::size_t begin = 0; begin < kAlike.size();) {
-      const std::size_t end = std::min(kAlike.find(' ', begin), kAlike.size());
-      add_row(rows, {.op_type = kAlike.substr(begin, end - begin)});
-      begin = end + 1;
+    for (std::size_t inputs = 1; const std::string_view names : kAlike) {
+      for (std::size_t begin = 0; begin < names.size();) {
+        const std::size_t end = std::min(names.find(' ', begin), names.size());
+        add_row(rows, {.op_type = names.substr(begin, end - begin), .inputs = inputs});
+        begin = end + 1;
+      }
+      ++inputs;
     }
     return rows;
   }();
@@ -227,6 +232,20 @@ const Operator* find_operator(std::string_view domain, std::string_view op_type)
   const Rows& rows = is_microsoft ? microsoft_rows() : standard_rows();
   const auto found = rows.find(op_type);
   return found != rows.end() ? &found->second : nullptr;
+}
+
+Attributes attributes_of(const NodeView& node, const Operator& row) {
+  return row.attributes == nullptr ? Attributes() : row.attributes(node);
+}
+
+void infer_results(Inference& node, const Operator& row) {
+  if (row.infer != nullptr) {
+    return row.infer(node);
+  }
+  for (std::size_t i = 0; i < row.inputs; ++i) {
+    node.value(i);  // throws where there is none
+  }
+  s::by_library(node, row.kind, attributes_of(node, row));
 }
 
 std::string kind_of(std::string_view op_type) {

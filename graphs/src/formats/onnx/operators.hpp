@@ -6,6 +6,7 @@
 #include "inference.hpp"
 #include "library_attributes.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -24,11 +25,18 @@ struct Operator {
   ShapeRule infer = nullptr;      ///< says what its results are; null: our library does
   Conversion convert = nullptr;   ///< adds the ops; null: one, which reads all data
   Describe attributes = nullptr;  ///< what nodes tell the library's operator; null: nothing
+  std::size_t inputs = 1;         ///< how many it has at least, where our library says the results
 };
 
 /// Returns the row of an operator, or null. Domains are ONNX' own and ONNX Runtime's,
 /// `com.microsoft`.
 const Operator* find_operator(std::string_view domain, std::string_view op_type);
+
+/// Returns what a node tells its operator of our library beside the inputs.
+Attributes attributes_of(const NodeView& node, const Operator& row);
+
+/// Gives a node's results; throws Error if its inputs do not fit.
+void infer_results(Inference& node, const Operator& row);
 
 /// Returns an operator's name in our spelling: "GlobalMaxPool" becomes "global_max_pool".
 std::string kind_of(std::string_view op_type);
