@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Prints how far the four ways of a PyTorch model into emplace agree, as Markdown.
+
+    python3 tests/python/judges/agreement.py [--failures] [ARCHITECTURE...]
+
+A cell has the largest differences from emplace.from_torch(), or "equal" if none is above 1 %: of kinds (ops that one has
+and the other has not, by all ops), FLOPs, bytes and simulated time of a step on one GPU. `--failures` prints what
+known_failures.txt is to contain instead, with the numbers as comments.
+"""
+import argparse
+import collections
+import pathlib
+
+import emplace
+import ways_in
+from architectures import ARCHITECTURES
+from facts import TOLERANCE, differences, kinds_that_differ, ratio
+
+MODES = {False: "inference", True: "training"}
+KNOWN = pathlib.Path(__file__).with_name("known_failures.txt")
+
+Outcome = collections.namedtuple("Outcome", "parameters counted facts failures")
+
+
+def judge(name):
+    """Returns the Outcome of an architecture: what fails is {(way, mode, check): what was found}."""
+    model, inputs = ARCHITECTURES[name]()
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    counted = ways_in.counted_flops(model, inputs)
+    facts = ways_in.facts_of(model, inputs)
+    failures = {}
+    for (way, training), found in facts.items():
+        mode = MODES[training]
+        if isinstance(found, Exception):
+            check = "import" if isinstance(found, emplace.Error) else "export"
+            failures[way, mode, check] = str(found).replace("\n", " ")
+            continue
+        if found.parameters != parameters:
+            failures[way, mode, "parameters"] = f"{found.parameters}, PyTorch has {parameters}"
+        if not training and abs(ratio(found.products, counted)) > TOLERANCE:
+            failures[way, mode, "products"] = f"{found.products} FLOPs, PyTorch counts {counted}"
+        base = facts["from-torch", training]
+        if isinstance(base, Exception):
+            continue
+        for what, share in differences(found, base).items():
+            if abs(share) > TOLERANCE:
+                more = f": {kinds_that_differ(found, base)}" if what == "kinds" else ""
+                failures[way, mode, what] = f"{100 * share:+.1f} %{more}"
+    return Outcome(parameters, counted, facts, failures)
+
+
+def known_failures():
+    """Returns {architecture: {(way, mode, check): reason}}."""
+    known = collections.defaultdict(dict)
+    reason = ""
+    for line in KNOWN.read_text().splitlines():
+        if line.startswith("# "):
+            reason = line[2:]
+        elif line and not line.startswith("#"):
+            name, way, mode, *checks = line.split()
+            known[name].update({(way, mode, check): reason for check in checks})
+    return known
+
+
+def cell(outcome, way, training):
+    found, base = outcome.facts[way, training], outcome.facts["from-torch", training]
+    if isinstance(found, Exception):
+        return "refused" if isinstance(found, emplace.Error) else "no export"
+    if isinstance(base, Exception):
+        return "imported"
+    shares = {what: share for what, share in differences(found, base).items() if abs(share) > TOLERANCE}
+    return ", ".join(f"{what} {100 * share:+.0f} %" for what, share in shares.items()) or "equal"
+
+
+def print_row(name, outcome):
+    def of_base(training, text):
+        base = outcome.facts["from-torch", training]
+        return "refused" if isinstance(base, Exception) else text(base)
+
+    cells = [name, f"{outcome.parameters:,}", f"{outcome.counted / 1e6:.2f}",
+             of_base(False, lambda base: f"{base.products / 1e6:.2f}")]
+    for training in MODES:
+        cells.append(of_base(training, lambda base: f"{base.step_us:.0f}"))
+        cells += [cell(outcome, way, training) for way in ways_in.WAYS[1:]]
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def print_failures(name, outcome):
+    groups = collections.defaultdict(list)
+    for (way, mode, check), found in outcome.failures.items():
+        print(f"## {name} {way} {mode} {check}: {found}")
+        groups[way, mode].append(check)
+    for (way, mode), checks in groups.items():
+        print(name, way, mode, *checks, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("architectures", nargs="*")
+    parser.add_argument("--failures", action="store_true")
+    options = parser.parse_args()
+    if not options.failures:
+        print("| architecture | parameters | MFLOP, PyTorch | emplace | inference [us] |",
+              *(f"{way} |" for way in ways_in.WAYS[1:]), "training [us] |", *(f"{way} |" for way in ways_in.WAYS[1:]))
+        print("|" + 12 * "---|")
+    for name in options.architectures or ARCHITECTURES:
+        (print_failures if options.failures else print_row)(name, judge(name))
+
+
+if __name__ == "__main__":
+    main()
