@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Prints how far the four ways of a PyTorch model into emplace agree, as Markdown.
 
-    python3 tests/python/judges/agreement.py [--failures] [ARCHITECTURE...]
+    python3 tests/python/judges/agreement.py [--failures FILE] [ARCHITECTURE...]
 
-A cell has the largest differences from emplace.from_torch(), or "equal" if none is above 1 %: of kinds (ops that one has
-and the other has not, by all ops), FLOPs, bytes and simulated time of a step on one GPU. `--failures` prints what
-known_failures.txt is to contain instead, with the numbers as comments.
+A cell has the differences from emplace.from_torch(), or "equal" if none is above 1 %: of kinds (ops that one has and
+the other has not, by all ops), FLOPs, bytes and simulated time of a step on one GPU. `--failures` also adds to a file
+what known_failures.txt should contain: numbers are comments, and reasons are those of before.
 """
 import argparse
 import collections
@@ -85,26 +85,30 @@ def print_row(name, outcome):
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def print_failures(name, outcome):
-    groups = collections.defaultdict(list)
+def write_failures(name, outcome, known, file):
+    lines = collections.defaultdict(list)
     for (way, mode, check), found in outcome.failures.items():
-        print(f"## {name} {way} {mode} {check}: {found}")
-        groups[way, mode].append(check)
-    for (way, mode), checks in groups.items():
-        print(name, way, mode, *checks, flush=True)
+        reason = known[name].get((way, mode, check), "not explained yet")
+        lines[reason, way, mode].append(check)
+        print(f"## {name} {way} {mode} {check}: {found}", file=file)
+    for (reason, way, mode), checks in lines.items():
+        print(f"# {reason}\n{name} {way} {mode} {' '.join(checks)}", file=file, flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("architectures", nargs="*")
-    parser.add_argument("--failures", action="store_true")
+    parser.add_argument("--failures", type=argparse.FileType("a"), metavar="FILE")
     options = parser.parse_args()
-    if not options.failures:
-        print("| architecture | parameters | MFLOP, PyTorch | emplace | inference [us] |",
-              *(f"{way} |" for way in ways_in.WAYS[1:]), "training [us] |", *(f"{way} |" for way in ways_in.WAYS[1:]))
-        print("|" + 12 * "---|")
+    known = known_failures()
+    print("| architecture | parameters | MFLOP, PyTorch | emplace | inference [us] |",
+          *(f"{way} |" for way in ways_in.WAYS[1:]), "training [us] |", *(f"{way} |" for way in ways_in.WAYS[1:]))
+    print("|" + 12 * "---|")
     for name in options.architectures or ARCHITECTURES:
-        (print_failures if options.failures else print_row)(name, judge(name))
+        outcome = judge(name)
+        print_row(name, outcome)
+        if options.failures:
+            write_failures(name, outcome, known, options.failures)
 
 
 if __name__ == "__main__":

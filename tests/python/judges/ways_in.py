@@ -11,6 +11,7 @@ from facts import Facts, quiet
 
 WAYS = ("from-torch", "torch-export", "onnx-script", "onnx-dynamo")
 
+
 def randomize(model):
     """Gives every parameter numbers of its own: exporters join those that are equal, such as fresh scales of ones."""
     torch.manual_seed(0)
@@ -81,9 +82,20 @@ class ExportError(Exception):
 
 
 @contextlib.contextmanager
+def without_fused_layers():
+    """Has modules of attention call the operators that they have for training, too."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
+@contextlib.contextmanager
 def exporting():
     try:
-        with quiet(), torch.no_grad():
+        with quiet(), torch.no_grad(), without_fused_layers():
             yield
     except Exception as error:  # of many classes
         text = str(error).strip().split("\n")[0]
@@ -124,11 +136,7 @@ def counted_flops(model, inputs):
     from torch.utils.flop_counter import FlopCounterMode
     positional, keywords = arguments(inputs)
     counter = FlopCounterMode(display=False)
-    fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        with quiet(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False), counter:
-            model.eval()(*positional, **keywords)
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
+    with quiet(), without_fused_layers(), sdpa_kernel(SDPBackend.MATH), \
+            torch.backends.mkldnn.flags(enabled=False), counter:
+        model.eval()(*positional, **keywords)
     return counter.get_total_flops()
