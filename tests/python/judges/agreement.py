@@ -3,9 +3,10 @@
 
     python3 tests/python/judges/agreement.py [--failures FILE] [ARCHITECTURE...]
 
-A cell has the differences from emplace.from_torch(), or "equal" if none is above 1 %: of kinds (ops that one has and
-the other has not, by all ops), FLOPs, bytes and simulated time of a step on one GPU. `--failures` also adds to a file
-what known_failures.txt should contain: numbers are comments, and reasons are those of before.
+A cell has the differences from emplace.from_torch() (or the next way, if that is refused), or "equal" if none is above
+1 %: of kinds (ops that one has and the other has not, by all ops), FLOPs, bytes and simulated time of a step on one GPU.
+`--failures` also adds to a file what known_failures.txt should contain: numbers are comments, and reasons are those of
+before.
 """
 import argparse
 import collections
@@ -20,6 +21,11 @@ MODES = {False: "inference", True: "training"}
 KNOWN = pathlib.Path(__file__).with_name("known_failures.txt")
 
 Outcome = collections.namedtuple("Outcome", "parameters counted facts failures")
+
+
+def base_of(facts, training):
+    """Returns the Facts with which others are compared: those of the first way that is not refused."""
+    return next((facts[way, training] for way in ways_in.WAYS if not isinstance(facts[way, training], Exception)), None)
 
 
 def judge(name):
@@ -39,12 +45,9 @@ def judge(name):
             failures[way, mode, "parameters"] = f"{found.parameters}, PyTorch has {parameters}"
         if not training and abs(ratio(found.products, counted)) > TOLERANCE:
             failures[way, mode, "products"] = f"{found.products} FLOPs, PyTorch counts {counted}"
-        base = facts["from-torch", training]
-        if isinstance(base, Exception):
-            continue
-        for what, share in differences(found, base).items():
+        for what, share in differences(found, base_of(facts, training)).items():
             if abs(share) > TOLERANCE:
-                more = f": {kinds_that_differ(found, base)}" if what == "kinds" else ""
+                more = f": {kinds_that_differ(found, base_of(facts, training))}" if what == "kinds" else ""
                 failures[way, mode, what] = f"{100 * share:+.1f} %{more}"
     return Outcome(parameters, counted, facts, failures)
 
@@ -63,11 +66,10 @@ def known_failures():
 
 
 def cell(outcome, way, training):
-    found, base = outcome.facts[way, training], outcome.facts["from-torch", training]
+    found = outcome.facts[way, training]
     if isinstance(found, Exception):
         return "refused" if isinstance(found, emplace.Error) else "no export"
-    if isinstance(base, Exception):
-        return "imported"
+    base = base_of(outcome.facts, training)
     shares = {what: share for what, share in differences(found, base).items() if abs(share) > TOLERANCE}
     return ", ".join(f"{what} {100 * share:+.0f} %" for what, share in shares.items()) or "equal"
 

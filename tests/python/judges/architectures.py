@@ -1,7 +1,7 @@
 """Networks of PyTorch by which importers are judged: of torchvision, timm and transformers, and some written here.
 
-Weights are random. Sizes are small, and each network has the parts of its kind. `ARCHITECTURES` has a function for each,
-which returns the model and its example inputs: a tuple of arguments, or a dict of keyword arguments.
+Weights are random. Sizes are small, and each network has the parts of its kind. `ARCHITECTURES` has a function for
+each, which returns the model and its example inputs: a tuple of arguments, or a dict of keyword arguments.
 """
 import math
 
@@ -221,7 +221,7 @@ NO_ATTENTION_DROPOUT = {"attention_dropout": 0.0, "attention_probs_dropout_prob"
                         "attn_dropout": 0.0}
 
 
-def configured(name, model, inputs, attention="sdpa", **options):
+def configured(name, model, inputs, attention="sdpa", experts=None, **options):
     """Returns what makes a model of transformers, by the names of its configuration and class.
 
     Attention has no dropout, because the ONNX exporters leave it out.
@@ -229,13 +229,14 @@ def configured(name, model, inputs, attention="sdpa", **options):
     def make():
         import transformers
         config = getattr(transformers, name)(**{"use_cache": False, **NO_ATTENTION_DROPOUT, **options})
-        config._attn_implementation = attention
+        config._attn_implementation, config._experts_implementation = attention, experts
         return getattr(transformers, model)(config), inputs() if callable(inputs) else inputs
     return make
 
 
 SIZES = {"vocab_size": WORDS, "hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": HEADS,
          "intermediate_size": 4 * WIDTH, "max_position_embeddings": 4 * TOKENS}
+EXPERTS = {"num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2}
 
 
 def words():
@@ -254,8 +255,9 @@ ARCHITECTURES.update({
     "gemma-2": configured("Gemma2Config", "Gemma2ForCausalLM", words, "eager", num_key_value_heads=2, head_dim=16,
                           sliding_window=8, **SIZES),
     "qwen-3": configured("Qwen3Config", "Qwen3ForCausalLM", words, num_key_value_heads=2, head_dim=16, **SIZES),
-    "mixtral": configured("MixtralConfig", "MixtralForCausalLM", words, num_key_value_heads=2, num_local_experts=4,
-                          num_experts_per_tok=2, **SIZES),
+    "mixtral": configured("MixtralConfig", "MixtralForCausalLM", words, experts="batched_mm", **EXPERTS, **SIZES),
+    "mixtral-grouped": configured("MixtralConfig", "MixtralForCausalLM", words, experts="grouped_mm", **EXPERTS,
+                                  **SIZES),
     "t5": configured("T5Config", "T5ForConditionalGeneration",
                      lambda: {"input_ids": ids(), "decoder_input_ids": ids(16)}, vocab_size=WORDS, d_model=WIDTH,
                      d_kv=16, d_ff=4 * WIDTH, num_layers=2, num_heads=HEADS),
@@ -503,7 +505,8 @@ class Nmt(nn.Module):
         self.source, self.target = nn.Embedding(WORDS, RECURRENT_WIDTH), nn.Embedding(WORDS, RECURRENT_WIDTH)
         self.encoder = nn.LSTM(RECURRENT_WIDTH, RECURRENT_WIDTH // 2, 1, batch_first=True, bidirectional=True)
         self.decoder = nn.LSTM(RECURRENT_WIDTH, RECURRENT_WIDTH, 1, batch_first=True)
-        self.join, self.head = nn.Linear(2 * RECURRENT_WIDTH, RECURRENT_WIDTH, bias=False), nn.Linear(RECURRENT_WIDTH, WORDS)
+        self.join = nn.Linear(2 * RECURRENT_WIDTH, RECURRENT_WIDTH, bias=False)
+        self.head = nn.Linear(RECURRENT_WIDTH, WORDS)
 
     def forward(self, source, target):
         memory, _ = self.encoder(self.source(source))

@@ -35,8 +35,8 @@ KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 WAYS = ("as-given", "inferred")
 
 # Types of tensors that a probe can add to.
-REAL = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-        "bfloat16"}
+REAL = {"bfloat16", "bool", "float16", "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint32",
+        "uint64", "uint8"}
 
 # Inputs that `inferred` makes initializers: up to so many numbers, or so many integers.
 KNOWN_SETTINGS, KNOWN_INTEGERS = 8, 64
