@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Prints how far the four ways of a PyTorch model into emplace agree, as Markdown.
 
-    python3 tests/python/judges/agreement.py [--failures FILE] [ARCHITECTURE...]
+    python3 tests/python/judges/agreement.py [--details] [--update] [ARCHITECTURE...]
 
 A cell has the differences from emplace.from_torch() (or the next way, if that is refused), or "equal" if none is above
-1 %: of kinds (ops that one has and the other has not, by all ops), FLOPs, bytes and simulated time of a step on one GPU.
-`--failures` also adds to a file what known_failures.txt should contain: numbers are comments, and reasons are those of
-before.
+1 %: of kinds (ops that one has and the other has not, by all ops), FLOPs, bytes and simulated time of a step on a GPU.
+`--details` adds what fails, with numbers and kinds; `--update` writes known_failures.txt again for these architectures,
+with the reasons that it has.
 """
 import argparse
 import collections
@@ -87,30 +87,38 @@ def print_row(name, outcome):
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def write_failures(name, outcome, known, file):
-    lines = collections.defaultdict(list)
-    for (way, mode, check), found in outcome.failures.items():
-        reason = known[name].get((way, mode, check), "not explained yet")
-        lines[reason, way, mode].append(check)
-        print(f"## {name} {way} {mode} {check}: {found}", file=file)
-    for (reason, way, mode), checks in lines.items():
-        print(f"# {reason}\n{name} {way} {mode} {' '.join(checks)}", file=file, flush=True)
+def write_known(known):
+    """Writes known_failures.txt again, with the lines of each reason together."""
+    by_reason = collections.defaultdict(lambda: collections.defaultdict(list))
+    for name in [*ARCHITECTURES, *sorted(set(known) - set(ARCHITECTURES))]:
+        for (way, mode, check), reason in known.get(name, {}).items():
+            by_reason[reason][name, way, mode].append(check)
+    header = "".join(line for line in KNOWN.open() if line.startswith("#:"))
+    parts = ["\n".join([f"# {reason}", *(" ".join((*key, *checks)) for key, checks in lines.items())])
+             for reason, lines in sorted(by_reason.items())]
+    KNOWN.write_text(header + "".join(f"\n{part}\n" for part in parts))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("architectures", nargs="*")
-    parser.add_argument("--failures", type=argparse.FileType("a"), metavar="FILE")
+    parser.add_argument("--details", action="store_true")
+    parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
     known = known_failures()
+    details = []
     print("| architecture | parameters | MFLOP, PyTorch | emplace | inference [us] |",
           *(f"{way} |" for way in ways_in.WAYS[1:]), "training [us] |", *(f"{way} |" for way in ways_in.WAYS[1:]))
     print("|" + 12 * "---|")
     for name in options.architectures or ARCHITECTURES:
         outcome = judge(name)
         print_row(name, outcome)
-        if options.failures:
-            write_failures(name, outcome, known, options.failures)
+        known[name] = {key: known[name].get(key, "not explained yet") for key in outcome.failures}
+        details += [f"{name} {' '.join(key)}: {found}" for key, found in outcome.failures.items()]
+    if options.details:
+        print("", *details, sep="\n")
+    if options.update:
+        write_known(known)
 
 
 if __name__ == "__main__":

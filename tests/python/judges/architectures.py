@@ -56,7 +56,7 @@ def vgg():
 @architecture
 def inception_v3():
     from torchvision.models import inception
-    cells = [inception.InceptionA(32, 16), inception.InceptionB(240), inception.InceptionC(816, 16),
+    cells = [inception.InceptionA(32, 16), inception.InceptionB(240), inception.InceptionC(720, 16),
              inception.InceptionD(768), inception.InceptionE(1280)]
     return nn.Sequential(nn.Conv2d(3, 32, 3, 2), *cells, nn.AdaptiveAvgPool2d(1), nn.Dropout(), nn.Flatten(),
                          nn.Linear(2048, 10)), image()
