@@ -249,7 +249,7 @@ ARCHITECTURES.update({
     "deberta-v2": configured("DebertaV2Config", "DebertaV2ForMaskedLM", words, "eager", relative_attention=True,
                              pos_att_type="p2c|c2p", **SIZES),
     "gpt2": configured("GPT2Config", "GPT2LMHeadModel", words, vocab_size=WORDS, n_positions=4 * TOKENS, n_embd=WIDTH,
-                       n_layer=2, n_head=HEADS),
+                       n_layer=2, n_head=HEADS, bos_token_id=1, eos_token_id=2),
     "gpt-neox": configured("GPTNeoXConfig", "GPTNeoXForCausalLM", words, **SIZES),
     "llama": configured("LlamaConfig", "LlamaForCausalLM", words, num_key_value_heads=2, **SIZES),
     "gemma-2": configured("Gemma2Config", "Gemma2ForCausalLM", words, "eager", num_key_value_heads=2, head_dim=16,
