@@ -30,9 +30,6 @@ void plain(OnnxNode& node, const Operator& row) {
   if (row.kind.empty()) {
     return node.add_uncounted();
   }
-  if (node.num_inputs() == 1) {
-    return first(node, row);
-  }
   node.add(row.kind, {.attributes = attributes_of(node, row)});
 }
 

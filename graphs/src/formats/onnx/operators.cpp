@@ -15,12 +15,12 @@ namespace a = attributes;
 namespace c = convert;
 namespace s = shapes;
 
-// Operators that are one op of our library, of all data and with nothing to tell: those of one
-// tensor or more, of two, and of three.
+// Operators that are one op of our library with nothing to tell: those of one, two and three
+// tensors.
 constexpr std::array<std::string_view, 3> kAlike = {
-    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh CumSum Elu Erf Exp Floor "
-    "Gelu HardSigmoid HardSwish IsInf LeakyRelu Log Mish Neg Not Reciprocal Relu Round "
-    "RotaryEmbedding Selu Shrink Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu",
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor "
+    "Gelu HardSigmoid HardSwish IsInf LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu "
+    "Shrink Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu",
     "And BitShift BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Or "
     "Xor",
     "Where"};
@@ -43,6 +43,7 @@ constexpr std::array kStandard = {
     Operator{"Conv", "", nullptr, c::conv, a::convolution, 2},
     Operator{"ConvInteger", "conv", s::conv_integer, c::pair, a::convolution},
     Operator{"ConvTranspose", "", nullptr, c::conv, a::transposed_convolution, 2},
+    Operator{"CumSum"},
     Operator{"DepthToSpace", "", s::depth_to_space},
     Operator{"DequantizeLinear", "", s::dequantize, c::first},
     Operator{"Div", "", nullptr, c::binary, nullptr, 2},
@@ -112,6 +113,7 @@ constexpr std::array kStandard = {
     Operator{"Resize", "", s::resize, c::first, a::mode},
     Operator{"ReverseSequence", "", s::same},
     Operator{"RoiAlign", "", s::roi_align},
+    Operator{"RotaryEmbedding", "", s::same},
     Operator{"Scatter", "scatter_elements", s::same},
     Operator{"ScatterElements", "", s::same},
     Operator{"ScatterND", "", s::same},
@@ -200,7 +202,9 @@ const Rows& standard_rows() {
     for (std::size_t inputs = 1; const std::string_view names : kAlike) {
       for (std::size_t begin = 0; begin < names.size();) {
         const std::size_t end = std::min(names.find(' ', begin), names.size());
-        add_row(rows, {.op_type = names.substr(begin, end - begin), .inputs = inputs});
+        add_row(rows, {.op_type = names.substr(begin, end - begin),
+                       .convert = inputs == 1 ? c::first : c::plain,
+                       .inputs = inputs});
         begin = end + 1;
       }
       ++inputs;
