@@ -22,6 +22,8 @@ bool is_program(std::string_view name) {
          (name.substr(0, slash) == "models" || name.substr(0, slash).ends_with("/models"));
 }
 
+bool is_weights(std::string_view name) { return name.ends_with("_weights_config.json"); }
+
 // An archive in memory, which must live as long.
 class Archive {
  public:
@@ -55,7 +57,16 @@ class Archive {
   }
 
   std::string find_program() const {
-    std::optional<zip_stat_t> program;
+    auto text = find(is_program, "programs");
+    if (!text) {
+      fail("it contains no program of torch.export, models/NAME.json");
+    }
+    return *std::move(text);
+  }
+
+  // Returns the text of the entry with such a name, if there is one; `what` are several.
+  std::optional<std::string> find(bool (*has_name)(std::string_view), std::string_view what) const {
+    std::optional<zip_stat_t> found;
     const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(zip_.get(), 0));
     for (zip_uint64_t i = 0; i < count; ++i) {
       zip_stat_t entry;
@@ -63,18 +74,15 @@ class Archive {
       if (zip_stat_index(zip_.get(), i, ZIP_FL_ENC_RAW, &entry) != 0) {
         fail(zip_strerror(zip_.get()));
       }
-      if ((entry.valid & ZIP_STAT_NAME) == 0 || !is_program(entry.name)) {
+      if ((entry.valid & ZIP_STAT_NAME) == 0 || !has_name(entry.name)) {
         continue;
       }
-      if (program) {
-        fail("it contains several programs, expected one");
+      if (found) {
+        fail(fmt::format("it contains several {}, expected one", what));
       }
-      program = entry;
+      found = entry;
     }
-    if (!program) {
-      fail("it contains no program of torch.export, models/NAME.json");
-    }
-    return content(*program);
+    return found ? std::optional(content(*found)) : std::nullopt;
   }
 
  private:
@@ -139,6 +147,10 @@ bool holds_program(std::string_view bytes) {
 
 std::string find_program(std::string_view bytes, const std::string& source) {
   return Archive(bytes, source).find_program();
+}
+
+std::string find_weights(std::string_view bytes, const std::string& source) {
+  return Archive(bytes, source).find(is_weights, "lists of weights").value_or("");
 }
 
 }  // namespace emplace::torch_program

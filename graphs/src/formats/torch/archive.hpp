@@ -24,4 +24,8 @@ bool holds_program(std::string_view bytes);
 /// kUnsupported where the entry is compressed.
 std::string find_program(std::string_view bytes, const std::string& source);
 
+/// Returns the text of the entry that says in which file each weight is stored,
+/// data/weights/NAME_weights_config.json; empty if there is none, as in files up to PyTorch 2.7.
+std::string find_weights(std::string_view bytes, const std::string& source);
+
 }  // namespace emplace::torch_program

@@ -287,6 +287,41 @@ class ProgramReader {
 
 }  // namespace
 
+void join_tied_weights(Program& program, std::string_view weights, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(weights, source);
+  std::map<std::string, std::string> file_of;  // by the path of a parameter
+  for (const auto& [name, weight] : document.root().at("config").members()) {
+    file_of.emplace(name, weight.at("path_name").text());
+  }
+  std::map<std::string, ValueId> first;  // by file
+  std::map<ValueId, ValueId> tied;
+  std::erase_if(program.inputs, [&](ValueId id) {
+    const TorchValue& value = program.values[static_cast<std::size_t>(id)];
+    const auto file = file_of.find(value.name);
+    if (value.origin != Origin::kParameter || file == file_of.end()) {
+      return false;
+    }
+    const auto [known, is_new] = first.emplace(file->second, id);
+    if (is_new || program.values[static_cast<std::size_t>(known->second)].output.shape !=
+                      value.output.shape) {
+      return false;
+    }
+    tied.emplace(id, known->second);
+    return true;
+  });
+  const auto join = [&](ValueId& id) {
+    if (const auto found = tied.find(id); found != tied.end()) {
+      id = found->second;
+    }
+  };
+  for (TorchCall& call : program.calls) {
+    for (Argument& argument : call.arguments) {
+      std::ranges::for_each(argument.tensors, join);
+    }
+  }
+  std::ranges::for_each(program.outputs, join);
+}
+
 Program read_program(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   return ProgramReader(document.root(), source).run();

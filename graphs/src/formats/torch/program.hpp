@@ -71,4 +71,8 @@ struct Program {
 /// control flow and for shapes that are not known.
 Program read_program(std::string_view text, const std::string& source);
 
+/// Makes one tensor of the parameters that are stored in one file, as tied weights are; `weights`
+/// is what the archive says of files (find_weights()), `source` begins each error.
+void join_tied_weights(Program& program, std::string_view weights, const std::string& source);
+
 }  // namespace emplace::torch_program

@@ -21,11 +21,16 @@ OpGraph read(std::string_view bytes, const std::string& source, const Params& pa
   const bool training = params.get<bool>("training");
   try {
     std::string text;  // in an archive
+    std::string weights;
     if (torch_program::is_archive(bytes)) {
       text = torch_program::find_program(bytes, source);
+      weights = torch_program::find_weights(bytes, source);
       bytes = text;
     }
     torch_program::Program program = torch_program::read_program(bytes, source);
+    if (!weights.empty()) {
+      torch_program::join_tied_weights(program, weights, source);
+    }
     if (program.name.empty()) {
       program.name = std::filesystem::path(source).stem().string();
     }
