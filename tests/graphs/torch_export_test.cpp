@@ -426,6 +426,32 @@ TEST(TorchExport, ReadsArchives) {
   }
 }
 
+// Two parameters that are stored in one file, as a table of words and the head of a language model.
+TEST(TorchExport, TiedWeightsAreOneVariable) {
+  std::string text =
+      program(call("add.Tensor", "xw", "a") + "," + call("add.Tensor", "av", "b"), {"a", "b"}, "b");
+  const std::string parameter = R"({"parameter":{"arg":{"name":"w"},"parameter_name":"layer.w"}})";
+  text.replace(text.find(parameter), 0,
+               R"({"parameter":{"arg":{"name":"v"},"parameter_name":"head.v"}},)");
+  text.replace(text.find(R"("w":{"dtype")"), 0,
+               R"("v":{"dtype":7,"sizes":[{"as_int":3}],"requires_grad":true},)");
+  const auto weights = [](std::string_view file_of_head) {
+    return fmt::format(
+        R"({{"config":{{"layer.w":{{"path_name":"weight_0"}},"head.v":{{"path_name":"{}"}}}}}})",
+        file_of_head);
+  };
+  const auto graph_of = [&](std::string_view file_of_head) {
+    return read_format("torch-export",
+                       archive({{"m/data/weights/m_weights_config.json", weights(file_of_head)},
+                                {"m/models/m.json", text}},
+                               true));
+  };
+  EXPECT_EQ(totals(graph_of("weight_1")).parameters, 6);
+  const OpGraph tied = graph_of("weight_0");
+  EXPECT_EQ(totals(tied).parameters, 3);
+  EXPECT_EQ(names_of(tied, "bias_add").size(), 2U);
+}
+
 TEST(TorchExport, SaysWhatIsWrongWithAnArchive) {
   const auto error = [](const std::string& bytes) {
     return error_of_reading("torch-export", bytes);
