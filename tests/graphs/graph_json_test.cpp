@@ -85,11 +85,23 @@ TEST(GraphJson, WritesTheMembersThatTheSchemaHas) {
   Op conv = full_op();
   conv.attributes = ConvAttributes{.window = window, .group = 2};
   boost::add_vertex(conv, graph);
-  boost::add_vertex(
-      Op{.name = "pool",
-         .kind = "max_pool",
-         .attributes = PoolAttributes{.kernel_shape = {2}, .window = window, .ceil_mode = true}},
-      graph);
+  const std::vector<std::pair<std::string, Attributes>> others = {
+      {"max_pool", PoolAttributes{.kernel_shape = {2}, .window = window, .ceil_mode = true}},
+      {"matmul", GemmAttributes{.trans_a = true, .trans_b = true}},
+      {"einsum", EinsumAttributes{.equation = "ij,jk->ik"}},
+      {"softmax", AxisAttributes{.axis = 1}},
+      {"group_norm", GroupNormAttributes{.num_groups = 2}},
+      {"lrn", LrnAttributes{.size = 5}},
+      {"reduce_sum", ReduceAttributes{.axes = {0}, .keepdims = true}},
+      {"transpose", TransposeAttributes{.perm = {1, 0}}},
+      {"resize", ResizeAttributes{.mode = "linear"}},
+      {"embedding_bag", BagAttributes{.mode = "mean"}},
+      {"attention", AttentionAttributes{.is_causal = true}},
+      {"optimizer_update", UpdateAttributes{.optimizer = "adam"}},
+  };
+  for (const auto& [kind, attributes] : others) {
+    boost::add_vertex(Op{.name = kind, .kind = kind, .attributes = attributes}, graph);
+  }
   const JsonDocument written = JsonDocument::parse(write_graph_json(graph), "written");
   const JsonDocument schema =
       JsonDocument::read(test::source_path("graphs/schema/graph.schema.json"));
@@ -97,11 +109,17 @@ TEST(GraphJson, WritesTheMembersThatTheSchemaHas) {
   const JsonCursor written_op = written.root().at("ops").elements().at(0);
   EXPECT_EQ(keys(written.root()), keys(schema.root().at("properties")));
   EXPECT_EQ(keys(written_op), keys(defs.at("op").at("properties")));
-  std::set<std::string> attributes = keys(written_op.at("attributes"));
-  attributes.merge(keys(written.root().at("ops").elements().at(1).at("attributes")));
+  std::set<std::string> attributes;
+  for (const JsonCursor& op : written.root().at("ops").elements()) {
+    attributes.merge(keys(op.at("attributes")));
+  }
   EXPECT_EQ(attributes, keys(defs.at("op").at("properties").at("attributes").at("properties")));
   EXPECT_EQ(keys(written_op.at("measured").elements().at(0)),
             keys(defs.at("measured").at("properties")));
+  const OpGraph read = read_graph_json(write_graph_json(graph), "written");
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    EXPECT_EQ(read[op].attributes, graph[op].attributes) << graph[op].name;
+  }
   std::set<std::string> output_keys = keys(written_op.at("outputs").elements().at(0));
   output_keys.merge(keys(written_op.at("outputs").elements().at(1)));
   EXPECT_EQ(output_keys, keys(defs.at("output").at("properties")));

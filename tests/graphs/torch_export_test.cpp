@@ -273,7 +273,7 @@ TEST(TorchExport, WeightsOfAGivenLength) {
   EXPECT_EQ(count_kinds(graph)["optimizer_update"], 2);
 }
 
-// x1 [2, 3], weights [5, 3, 4] and x2 [2, 4]: 2 x 5 x 3 x 4 products of three factors.
+// x1 [2, 3] and weights [5, 3, 4] make [2, 5, 4], which is multiplied by x2 [2, 4].
 TEST(TorchExport, BilinearLayers) {
   const std::string text = program_of(
       {{"x", {2, 3}}, {"p", {5, 3, 4}}, {"x2", {2, 4}}, {"pb", {5}}, {"y", {2, 5}}},
@@ -281,7 +281,7 @@ TEST(TorchExport, BilinearLayers) {
                  {"y"}),
       "y");
   const OpGraph graph = read_format("torch-export:training=true", text);
-  EXPECT_EQ(find(graph, "einsum").flops, 3 * 2 * 5 * 3 * 4);
+  EXPECT_EQ(find(graph, "einsum").flops, 2 * 2 * 5 * 4 * (3 + 1));
   EXPECT_EQ(find(graph, "bias_add").flops, 10);
 }
 
