@@ -28,7 +28,7 @@ def of_transformers(config, model, *shapes, **options):
     def make():
         import transformers
         settings = getattr(transformers, config)(**{"use_cache": False, **options})
-        settings._attn_implementation = "eager"
+        settings._attn_implementation = "sdpa"
         names = ("input_ids", "decoder_input_ids")
         inputs = {name: torch.zeros(shape, dtype=torch.int64) for name, shape in zip(names, shapes)}
         return getattr(transformers, model)(settings), inputs
@@ -40,12 +40,9 @@ NETWORKS = {
     "resnet-50": (of_torchvision("resnet50"), False, "resnet-50:batch=8"),
     "resnet-50-training": (of_torchvision("resnet50"), True, "resnet-50:batch=8"),
     "resnet-152-training": (of_torchvision("resnet152"), True, "resnet-152:batch=8"),
-    "vgg-16": (of_torchvision("vgg16"), False, "vgg-16:batch=8"),
     "vgg-16-training": (of_torchvision("vgg16"), True, "vgg-16:batch=8"),
-    "inception-v3": (of_torchvision("inception_v3", 299, init_weights=False), False, "inception-v3:batch=8"),
     "inception-v3-training": (of_torchvision("inception_v3", 299, init_weights=False), True,
                               "inception-v3:batch=8,auxiliary=true"),
-    "vit": (of_torchvision("vit_b_16"), False, "vit:batch=8"),
     "vit-training": (of_torchvision("vit_b_16"), True, "vit:batch=8"),
     "nasnet-a-large": (of_timm("nasnetalarge", 331), False, "nasnet-a-large:batch=1"),
     "bert-base": (of_transformers("BertConfig", "BertModel", (8, 384)), False, "bert-base:batch=8"),
@@ -55,7 +52,16 @@ NETWORKS = {
 }
 
 # Failures that are known, by what differs, with the reason.
-KNOWN: dict = {}
+VIEWS = "heads are views in PyTorch, and copies in the built-in graph; masks are added in other ways"
+BY_HAND = "GELU by tanh and RMS norm that are written by hand are not joined from torch-export"
+PADS = "timm pads where the built-in graph shifts"
+KNOWN = {
+    "bert-base": {"kinds": VIEWS, "bytes": VIEWS},
+    "gpt2-small-training": {"kinds": BY_HAND, "bytes": BY_HAND, "time": BY_HAND},
+    "nasnet-a-large": {"kinds": PADS, "bytes": PADS},
+    "t5-training": {"kinds": BY_HAND, "bytes": BY_HAND, "time": BY_HAND},
+    "vit-training": {"kinds": "torchvision has no dropout by default, and heads are views"},
+}
 
 
 def facts_of(make, training, specification):
