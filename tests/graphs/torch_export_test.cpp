@@ -273,6 +273,20 @@ TEST(TorchExport, WeightsOfAGivenLength) {
   EXPECT_EQ(count_kinds(graph)["optimizer_update"], 2);
 }
 
+// The programs of torch.export have it whole; decomposed ones have its products.
+TEST(TorchExport, EquationsOfEinstein) {
+  const std::string text =
+      program_of({{"x", {2, 5, 3}}, {"p", {2, 4, 3}}, {"y", {2, 5, 4}}},
+                 named_call("einsum",
+                            {{"equation", R"({"as_string":"bij,bkj->bik"})"},
+                             {"tensors", R"({"as_tensors":[{"name":"x"},{"name":"p"}]})"}},
+                            {"y"}),
+                 "y");
+  const OpGraph graph = read_format("torch-export", text);
+  EXPECT_THAT(find(graph, "batch_matmul").shape, ElementsAre(2, 5, 4, 3));
+  EXPECT_EQ(flops_of(graph, "batch_matmul"), 2 * 2 * 5 * 4 * 3);
+}
+
 // x1 [2, 3] and weights [5, 3, 4] make [2, 5, 4], which is multiplied by x2 [2, 4].
 TEST(TorchExport, BilinearLayers) {
   const std::string text = program_of(

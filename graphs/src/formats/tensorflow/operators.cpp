@@ -120,6 +120,7 @@ constexpr std::array kRows = {
     ruled("EnsureShape", "reshape", shapes::same),
     Row{"Equal", "equal", "01"},
     Row{"Erf", "erf"},
+    Row{"Erfc", "erf"},
     Row{"Exp", "exp"},
     ruled("ExpandDims", "reshape", shapes::expand_dims, "si"),
     ruled("FakeQuantWithMinMaxArgs", "fake_quantize", shapes::same),

@@ -77,6 +77,7 @@ void baddbmm(TorchNode& node, std::string_view kind);
 void batch_norm(TorchNode& node, std::string_view kind);
 void bilinear(TorchNode& node, std::string_view kind);
 void convolution(TorchNode& node, std::string_view kind);
+void einsum(TorchNode& node, std::string_view kind);
 void embedding(TorchNode& node, std::string_view kind);
 void embedding_bag(TorchNode& node, std::string_view kind);
 void group_norm(TorchNode& node, std::string_view kind);

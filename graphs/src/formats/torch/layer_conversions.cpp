@@ -379,6 +379,14 @@ void weight_norm(TorchNode& node, std::string_view) {
   }
 }
 
+void einsum(TorchNode& node, std::string_view kind) {
+  const Argument* equation = node.find({"equation"});
+  if (equation == nullptr || equation->text.empty()) {
+    throw Error(ErrorCode::kUnsupported, "expected an equation as a text");
+  }
+  node.add(kind, EinsumAttributes{.equation = equation->text}, node.tensors());
+}
+
 // x1 [.., A], weights [K, A, B] and x2 [.., B] make [.., K].
 void bilinear(TorchNode& node, std::string_view) {
   const ValueId bias = node.tensor({"bias"});

@@ -43,6 +43,7 @@ constexpr std::array kRows = {
     Row{"cum_sum", along_axis},
     Row{"div", binary},
     Row{"dropout", dropout},
+    Row{"einsum", einsum},
     Row{"embedding", embedding},
     Row{"embedding_bag", embedding_bag},
     Row{"expand_view", expand},

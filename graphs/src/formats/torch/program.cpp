@@ -211,6 +211,8 @@ class ProgramReader {
     } else if (tag == "as_float" && !content.is_text()) {  // infinity is a text
       argument.number =
           content.number(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());
+    } else if (tag == "as_string" && content.is_text()) {
+      argument.text = content.text();
     } else if (tag == "as_ints") {
       for (const JsonCursor& number : content.elements()) {
         argument.integers.push_back(number.integer());

@@ -38,14 +38,15 @@ struct TorchValue {
   bool is_random = false;   ///< drawn at random in each step, but for its shape a constant
 };
 
-/// Holds one argument of a call. What is no tensor, number, truth value or list of these is of no
-/// use here.
+/// Holds one argument of a call. What is no tensor, number, truth value, text or list of numbers is
+/// of no use here.
 struct Argument {
   std::string name{};
   bool is_tensor = false;                ///< one tensor or a list of tensors, even an empty one
   std::vector<ValueId> tensors{};        ///< kNone for those left out of a list
   std::vector<std::int64_t> integers{};  ///< also truth values
   std::optional<double> number{};        ///< also a whole number
+  std::string text{};
 };
 
 /// Describes one call of an operator.
