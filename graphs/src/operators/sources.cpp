@@ -9,8 +9,6 @@ namespace {
 
 using enum OpClass;
 
-void count_random(Op& op, const Call& call) { count_results(op, call); }
-
 // The key is the shape of what is filled.
 void count_fill(Op& op, const Call& call) { op.shape = call.result().shape; }
 
@@ -20,8 +18,9 @@ constexpr std::array kSources = {
              .count = count_fill},
     Operator{.kind = {"no_op", kOther, false, kTensor, "nothing; only its edges count"}},
     Operator{.kind = {"random", kElementwise, true, "[elements]", "random numbers"},
-             .count = count_random,
-             .flops = 1},
+             .count = count_results,
+             .flops = 1,
+             .only_imported = true},
     Operator{.kind = {"task", kMatmul, true, "[FLOPs]",
                       "a task of a classic task graph, costed like a matrix product without memory "
                       "traffic"}},
