@@ -167,6 +167,7 @@ void concat(GradientStep& step) {
 void split(GradientStep& step) {
   const Op forward = step.op();
   std::vector<Tensor> parts;
+  parts.reserve(forward.outputs.size());
   for (std::int32_t i = 0; i < std::ssize(forward.outputs); ++i) {
     parts.push_back(step.has_gradient(i) ? step.gradient(i)
                                          : step.add("zeros", fmt::format("grad_part_{}", i), {}, {},

@@ -74,18 +74,16 @@ constexpr std::array kNames = {
 
 // Classes by the names above.
 const auto& classes() {
-  static const auto kClasses = [] {
+  static const auto by_name = [] {
     std::unordered_map<std::string_view, OpClass> all;
     for (const auto& [op_class, names] : kNames) {
-      for (std::size_t begin = 0; begin < names.size();) {
-        const std::size_t end = std::min(names.find(' ', begin), names.size());
-        all.emplace(names.substr(begin, end - begin), op_class);
-        begin = end + 1;
+      for (const std::string_view name : operators::names_in(names)) {
+        all.emplace(name, op_class);
       }
     }
     return all;
   }();
-  return kClasses;
+  return by_name;
 }
 
 // Kinds of the library, sorted by name.
@@ -129,13 +127,13 @@ std::string_view to_string(OpClass op_class) {
 }
 
 std::span<const OpKind> op_kinds() {
-  static const std::vector<OpKind> kKinds = listed(false);
-  return kKinds;
+  static const std::vector<OpKind> kinds = listed(false);
+  return kinds;
 }
 
 std::span<const OpKind> imported_op_kinds() {
-  static const std::vector<OpKind> kKinds = listed(true);
-  return kKinds;
+  static const std::vector<OpKind> kinds = listed(true);
+  return kinds;
 }
 
 const OpKind* find_op_kind(std::string_view name) {

@@ -61,7 +61,7 @@ std::int64_t Call::elements() const { return product(result().shape); }
 std::int64_t Call::input_elements() const { return inputs.empty() ? 0 : product(inputs[0].shape); }
 
 const std::unordered_map<std::string_view, const Operator*>& all() {
-  static const auto kRowsByName = [] {
+  static const auto by_name = [] {
     std::unordered_map<std::string_view, const Operator*> rows;
     for (const auto family : {attentions(), convolutions(), elementwise(), losses(), movements(),
                               normalizations(), poolings(), products(), recurrent_layers(),
@@ -73,7 +73,17 @@ const std::unordered_map<std::string_view, const Operator*>& all() {
     }
     return rows;
   }();
-  return kRowsByName;
+  return by_name;
+}
+
+std::vector<std::string_view> names_in(std::string_view list) {
+  std::vector<std::string_view> names;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(' ', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
 }
 
 const Operator* find(std::string_view name) {

@@ -91,6 +91,9 @@ struct Operator {
 /// Returns all operators, by name.
 const std::unordered_map<std::string_view, const Operator*>& all();
 
+/// Returns the names in a list, which stand between spaces.
+std::vector<std::string_view> names_in(std::string_view list);
+
 /// Returns the operator called `name`, or null.
 const Operator* find(std::string_view name);
 

@@ -194,28 +194,25 @@ void add_row(Rows& rows, Operator row) {
 }
 
 const Rows& standard_rows() {
-  static const Rows kRows = [] {
+  static const Rows standard = [] {
     Rows rows;
     for (const Operator& row : kStandard) {
       add_row(rows, row);
     }
     for (std::size_t inputs = 1; const std::string_view names : kAlike) {
-      for (std::size_t begin = 0; begin < names.size();) {
-        const std::size_t end = std::min(names.find(' ', begin), names.size());
-        add_row(rows, {.op_type = names.substr(begin, end - begin),
-                       .convert = inputs == 1 ? c::first : c::plain,
-                       .inputs = inputs});
-        begin = end + 1;
+      for (const std::string_view name : operators::names_in(names)) {
+        add_row(rows,
+                {.op_type = name, .convert = inputs == 1 ? c::first : c::plain, .inputs = inputs});
       }
       ++inputs;
     }
     return rows;
   }();
-  return kRows;
+  return standard;
 }
 
 const Rows& microsoft_rows() {
-  static const Rows kRows = [] {
+  static const Rows microsoft = [] {
     Rows rows = standard_rows();
     for (const Operator& row : kMicrosoft) {
       rows.erase(row.op_type);
@@ -223,7 +220,7 @@ const Rows& microsoft_rows() {
     }
     return rows;
   }();
-  return kRows;
+  return microsoft;
 }
 
 }  // namespace

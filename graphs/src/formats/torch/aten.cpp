@@ -1,6 +1,7 @@
 #include "aten.hpp"
 
-#include <algorithm>
+#include "operators/operators.hpp"
+
 #include <array>
 #include <unordered_map>
 
@@ -205,19 +206,17 @@ constexpr std::array kNames = {
 };
 
 const Names* find_row(std::string_view name) {
-  static const auto kRows = [] {
+  static const auto by_name = [] {
     std::unordered_map<std::string_view, const Names*> rows;
     for (const Names& row : kNames) {
-      for (std::size_t begin = 0; begin < row.aten.size();) {
-        const std::size_t end = std::min(row.aten.find(' ', begin), row.aten.size());
-        rows.emplace(row.aten.substr(begin, end - begin), &row);
-        begin = end + 1;
+      for (const std::string_view name : operators::names_in(row.aten)) {
+        rows.emplace(name, &row);
       }
     }
     return rows;
   }();
-  const auto found = kRows.find(name);
-  return found != kRows.end() ? found->second : nullptr;
+  const auto found = by_name.find(name);
+  return found != by_name.end() ? found->second : nullptr;
 }
 
 }  // namespace
