@@ -50,7 +50,8 @@ class FromTorch(unittest.TestCase):
                 self.assertEqual(flops_of(graph, "conv2d", "matmul", "batch_matmul"),
                                  flops_of(built_in, "conv2d", "matmul", "batch_matmul"))
                 self.assertAlmostEqual(graph.flops / built_in.flops, 1, delta=0.01)
-                self.assertAlmostEqual(step_ms(graph) / step_ms(spec), 1, delta=0.03)
+                # Built-in networks normalize by the batch in inference, too.
+                self.assertAlmostEqual(step_ms(graph) / step_ms(spec), 1, delta=0.03 if training else 0.05)
 
     def test_the_model_is_left_as_it_was(self):
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5))
@@ -174,6 +175,7 @@ class FromTorch(unittest.TestCase):
         """With the attributes of an ExportedProgram, and a graph of the same operators."""
         from torch.fx.experimental.proxy_tensor import make_fx
         model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 5))
+        model.eval()
         names = [name for name, _ in model.named_parameters()] + [name for name, _ in model.named_buffers()]
         tensors = [*model.parameters(), *model.buffers()]
         x = torch.zeros(2, 3, 8, 8)
