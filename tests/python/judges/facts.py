@@ -18,7 +18,7 @@ CLUSTER = "dgx-1-v100"
 
 # Kinds whose FLOPs torch.utils.flop_counter counts, too.
 PRODUCTS = {"attention", "batch_matmul", "conv", "conv2d", "conv2d_transpose", "conv_transpose", "depthwise_conv2d",
-            "einsum", "grouped_conv", "gru", "lstm", "lstm_cell", "matmul"}
+            "einsum", "grouped_conv", "grouped_matmul", "gru", "lstm", "lstm_cell", "matmul"}
 
 
 class Facts:

@@ -209,8 +209,8 @@ const Names* find_row(std::string_view name) {
   static const auto by_name = [] {
     std::unordered_map<std::string_view, const Names*> rows;
     for (const Names& row : kNames) {
-      for (const std::string_view name : operators::names_in(row.aten)) {
-        rows.emplace(name, &row);
+      for (const std::string_view aten : operators::names_in(row.aten)) {
+        rows.emplace(aten, &row);
       }
     }
     return rows;
