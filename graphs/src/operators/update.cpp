@@ -37,6 +37,7 @@ std::span<const Optimizer> optimizers() { return kOptimizers; }
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
+  names.reserve(kOptimizers.size());
   for (const Optimizer& optimizer : kOptimizers) {
     names.emplace_back(optimizer.name);
   }

@@ -122,6 +122,7 @@ Tensor OnnxNode::emit(Op op, std::string_view name, Parts parts) {
     }
   }
   std::vector<Tensor> tensors;
+  tensors.reserve(parts.inputs.size());
   for (const Source& source : parts.inputs) {
     tensors.push_back(read(op, source));
   }

@@ -37,6 +37,7 @@ void plain(TorchNode& node, std::string_view kind) {
   Op op = node.make_op(Op{.kind = std::string(kind)});
   op.shape = {elements(node.output())};
   std::vector<Tensor> tensors;
+  tensors.reserve(inputs.size());
   for (const ValueId id : inputs) {
     tensors.push_back(node.read(op, id));
   }
