@@ -41,10 +41,9 @@ std::optional<ProductSite> product_site(const OpSite& site) {
   reader.expect_output(0, type, batch * m * n);
   reader.expect_input(0, type, batch * m * k);
   reader.expect_input(1, type, batch * k * n);
-  const bool fits =
-      reader.fits() &&
-      is_stored(site.inputs[0].shape, is_batch, trans_a ? k : m, trans_a ? m : k) &&
-      is_stored(site.inputs[1].shape, is_batch, trans_b ? n : k, trans_b ? k : n);
+  const bool fits = reader.fits() &&
+                    is_stored(site.inputs[0].shape, is_batch, trans_a ? k : m, trans_a ? m : k) &&
+                    is_stored(site.inputs[1].shape, is_batch, trans_b ? n : k, trans_b ? k : n);
   return fits ? std::optional(found) : std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Matrix products as libraries want them: which sides are stored transposed, the op's attributes say.
+// Matrix products as libraries want them: which sides are stored transposed, the op's attributes
+// say.
 
 #include <emplace/calibrate/op_site.hpp>
 

@@ -125,6 +125,7 @@ struct UpdateAttributes {
 using Attributes =
     std::variant<std::monostate, ConvAttributes, PoolAttributes, GemmAttributes, EinsumAttributes,
                  AxisAttributes, GroupNormAttributes, LrnAttributes, ReduceAttributes,
-                 TransposeAttributes, ResizeAttributes, BagAttributes, AttentionAttributes, UpdateAttributes>;
+                 TransposeAttributes, ResizeAttributes, BagAttributes, AttentionAttributes,
+                 UpdateAttributes>;
 
 }  // namespace emplace
