@@ -172,7 +172,7 @@ constexpr std::array kNames = {
     Names{"scatter_nd", "index_put select_scatter slice_scatter"},
     Names{"slice_backward", "select_backward"},
     Names{"space_to_depth", "pixel_unshuffle"},
-    Names{"tile", "repeat"},
+    Names{"tile", "repeat repeat_interleave"},
     Names{"trilu", "tril triu"},
 
     // --- Copies, and memory that is filled ---

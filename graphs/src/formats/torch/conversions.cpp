@@ -68,10 +68,13 @@ void copied(TorchNode& node, std::string_view kind) {
   }
 }
 
-// A view of the same elements.
+// A view of the same elements. Repeats get memory of their own where they are given another shape.
 void view(TorchNode& node, std::string_view) {
   const std::string_view op = node.call().op;
   const ValueId x = self_of(node);
+  if (op == "reshape" && node.is_repeated(x)) {
+    return node.add("copy", {}, {x});
+  }
   const std::size_t rank = node.value(x).output.shape.size();
   if (rank == 0 || node.output().shape.size() != rank) {
     return node.view(x);

@@ -122,13 +122,11 @@ bool TorchNode::is_stored_transposed(ValueId id) const {
 }
 
 bool TorchNode::is_part(ValueId id) const {
-  const auto tensor = importer_.tensors_.find(importer_.below_views(id));
-  if (tensor == importer_.tensors_.end()) {
-    return false;
-  }
-  const std::string& kind = importer_.graph_[index_of(tensor->second.op)].kind;
+  const std::string_view kind = importer_.maker_of(id);
   return kind != "reshape" && result_memory_of(kind) == ResultMemory::kView;
 }
+
+bool TorchNode::is_repeated(ValueId id) const { return importer_.maker_of(id) == "expand_view"; }
 
 bool TorchNode::is_training() const { return importer_.training_; }
 
@@ -390,6 +388,13 @@ ValueId TorchImporter::below_views(ValueId id) const {
     id = view->second.base;
   }
   return id;
+}
+
+// The kind of the op that made a tensor, or what it is a view of; empty if there is none yet.
+std::string_view TorchImporter::maker_of(ValueId id) const {
+  const auto tensor = tensors_.find(below_views(id));
+  return tensor == tensors_.end() ? std::string_view()
+                                  : std::string_view(graph_[index_of(tensor->second.op)].kind);
 }
 
 Tensor TorchImporter::read(Op& reader, ValueId id, bool as_stored) {

@@ -85,6 +85,9 @@ class TorchNode {
   /// Says whether a tensor is part of another one, or repeats it, without having been copied.
   bool is_part(ValueId id) const;
 
+  /// Says whether a tensor repeats another one, without having been copied.
+  bool is_repeated(ValueId id) const;
+
   /// Says whether the graph is to be trained.
   bool is_training() const;
 
@@ -186,6 +189,7 @@ class TorchImporter {
   Tensor stored(Op& reader, const std::string& key, Op op);
   Tensor read(Op& reader, ValueId id, bool as_stored);
   ValueId below_views(ValueId id) const;
+  std::string_view maker_of(ValueId id) const;
   [[noreturn]] void fail(const std::string& message) const;
 
   Program program_;
