@@ -32,6 +32,7 @@ struct Bfloat16 {
     bits = static_cast<std::uint16_t>((is_nan ? whole | 0x400000U : rounded) >> 16U);
   }
 
+  // NOLINTNEXTLINE(google-explicit-constructor): bodies of ops compute in float
   EMPLACE_DEVICE operator float() const {
     return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16U);
   }
