@@ -288,7 +288,7 @@ TEST(Operators, TheGradientOfAFunctionIsCountedByItsName) {
   EXPECT_FALSE(operators::is_counted("frobnicate_backward"));
 }
 
-TEST(Operators, EachHasAKindAndEachKindOfTheZooThatIsTrainedAGradient) {
+TEST(Operators, EachIsFoundByItsKindAndEachDerivativeHasAGradient) {
   for (const auto& [name, row] : operators::all()) {
     EXPECT_EQ(name, row->kind.name);
     if (row->derivative.flops > 0) {

@@ -36,13 +36,13 @@ struct Joined {
 /// What an op of a node reads: an input of the node, two in one, or what another of its ops made.
 using Source = std::variant<int, Joined, Tensor>;
 
-/// Says what an op of a node is beside its operator.
+/// What OnnxNode::add() may be told of an op. What is left out is that of the node.
 struct Parts {
   std::string_view suffix = "";  ///< the op is called like the node, with `/<suffix>`
   Attributes attributes{};
   std::vector<Source> inputs{};       ///< none: all inputs of the node that are data
   std::vector<Output> seen{};         ///< the inputs as the operator sees them; none: as they are
-  std::vector<Output> results{};      ///< none: those of the node, of which these become tensors
+  std::vector<Output> results{};      ///< none: the node's results, which the op then gives
   std::vector<Output> reserve{};      ///< more results, for the gradient
   std::int64_t persistent_bytes = 0;  ///< of what the op keeps between steps
 };
@@ -69,7 +69,7 @@ class OnnxNode : public NodeView {
   /// Adds an op of our library, `name`, and returns its first output.
   Tensor add(std::string_view name, Parts parts = {});
 
-  /// Adds an op of which our library knows nothing, called like the node's operator.
+  /// Adds an op without FLOPs whose kind is the name of the node's operator.
   void add_uncounted();
 
   /// Says that the result at `index` is this tensor.
@@ -90,8 +90,8 @@ class OnnxNode : public NodeView {
 /// Grows the forward graph of a model.
 class OnnxImporter {
  public:
-  /// Imports `model`; `source` begins each error. If it is to be trained, the graph ends in a loss:
-  /// the model's own, or the mean cross entropy of its results (add_losses() says of which).
+  /// Imports `model`; `source` begins each error. If `is_trained`, the graph ends in a loss: the
+  /// model's own, or the mean cross entropy of its results.
   OnnxImporter(const Model& model, const std::string& source, bool is_trained)
       : model_(model), source_(source), is_trained_(is_trained) {}
 

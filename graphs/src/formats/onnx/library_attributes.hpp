@@ -10,7 +10,7 @@
 
 namespace emplace::onnx_model {
 
-/// Returns what a node tells its operator beside the inputs.
+/// Returns the attributes of a node as our library has them.
 using Describe = Attributes (*)(const NodeView& node);
 
 namespace attributes {

@@ -24,7 +24,7 @@ struct Operator {
   std::string_view kind = "";     ///< as our library calls it; the same in our spelling if empty
   ShapeRule infer = nullptr;      ///< says what its results are; null: our library does
   Conversion convert = nullptr;   ///< adds the ops; null: one, which reads all data
-  Describe attributes = nullptr;  ///< what nodes tell the library's operator; null: nothing
+  Describe attributes = nullptr;  ///< returns a node's attributes; null: it has none
   std::size_t inputs = 1;         ///< how many it has at least, where our library says the results
 };
 
@@ -32,7 +32,7 @@ struct Operator {
 /// `com.microsoft`.
 const Operator* find_operator(std::string_view domain, std::string_view op_type);
 
-/// Returns what a node tells its operator of our library beside the inputs.
+/// Returns the attributes of a node as our library has them; none where the row names no function.
 Attributes attributes_of(const NodeView& node, const Operator& row);
 
 /// Gives a node's results; throws Error if its inputs do not fit.

@@ -43,7 +43,7 @@ struct NodeCall {
   std::span<const Output> results{};  ///< none while shapes are inferred
   bool reads_stored = false;          ///< the first input is stored between steps
 
-  // The table's row says of which inputs a rule needs them.
+  // The row of the table lists the inputs that a rule reads; they are known when it is called.
   // NOLINTBEGIN(bugprone-unchecked-optional-access)
   const Shape& shape(std::size_t i) const { return *inputs[i].shape; }
   const Shape& integers(std::size_t i) const { return *inputs[i].integers; }

@@ -23,7 +23,8 @@ struct Translation {
   bool is_guess = false;              ///< what results depend on is not known
 };
 
-/// Changes a translation of which inputs and results are those of the node.
+/// Completes a translation, which has the inputs and results of the node as they are: fills in
+/// attributes, and lays out tensors as the library has them.
 using Translate = void (*)(Translation& to, const NodeCall& call);
 
 namespace translations {

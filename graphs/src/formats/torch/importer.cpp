@@ -3,6 +3,7 @@
 #include "aten.hpp"
 #include "conversions.hpp"
 #include "model/assemble.hpp"
+#include "model/element_type.hpp"
 #include "operators/operators.hpp"
 #include "transforms/losses.hpp"
 
@@ -33,11 +34,6 @@ std::string_view parent_of(std::string_view path) {
 }
 
 std::string_view leaf_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-bool is_float(DataType type) {
-  return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBfloat16 ||
-         type == DataType::kFloat64;
-}
 
 }  // namespace
 
@@ -489,7 +485,8 @@ Tensor TorchImporter::add_cross_entropy(ValueId logits, std::string_view name) {
 void TorchImporter::add_loss() {
   std::vector<ValueId> computed;
   for (const ValueId id : program_.outputs) {
-    if (id != kNone && value(id).origin == Origin::kComputed && is_float(value(id).output.type)) {
+    if (id != kNone && value(id).origin == Origin::kComputed &&
+        is_floating(value(id).output.type)) {
       computed.push_back(id);
     }
   }

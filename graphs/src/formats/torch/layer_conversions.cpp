@@ -187,15 +187,10 @@ Output heads_of(const Output& value) {
                      value.type);
 }
 
-bool drops_scores(const TorchNode& node) {
-  const Argument* p = node.find({"dropout_p"});
-  return p != nullptr && p->number.value_or(0) > 0;
-}
-
 }  // namespace
 
-// One kernel that keeps no scores, as PyTorch runs it wherever it can. Only dropout needs them,
-// where its kernel does not draw by itself: what it drops costs next to nothing there.
+// One kernel that keeps no scores, as PyTorch runs it wherever it can. It also drops scores, at
+// next to no cost.
 void attention(TorchNode& node, std::string_view kind) {
   const AttentionInputs in = attention_inputs(node);
   Op op = node.make_op(operators::describe(
@@ -230,7 +225,7 @@ void unfused_attention(TorchNode& node, std::string_view) {
     y = node.make("add", {}, {scores}, {y, in.mask});
   }
   y = node.make("softmax", {}, {scores}, {y});
-  if (drops_scores(node)) {
+  if (const Argument* p = node.find({"dropout_p"}); p != nullptr && p->number.value_or(0) > 0) {
     y = node.make("dropout", {}, {scores, make_output(shape, DataType::kBool)}, {y});
   }
   node.give(node.result(), node.make("batch_matmul", {}, {node.output()}, {y, in.value}));

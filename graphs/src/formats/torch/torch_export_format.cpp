@@ -1,5 +1,5 @@
 // Programs of torch.export, and those that emplace.from_torch() lists. docs/concepts/formats.md
-// says what becomes of one, src/torch/operators.cpp how its operators become ops.
+// says what becomes of one, formats/torch/operators.cpp how its operators become ops.
 
 #include "archive.hpp"
 #include "importer.hpp"
