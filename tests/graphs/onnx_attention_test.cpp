@@ -127,6 +127,70 @@ TEST(OnnxAttention, StandardAttentionIsKnown) {
   EXPECT_EQ(find(packed, "rms_normalization").flops, 4 * 2 * 4 * 128);
 }
 
+// PyTorch's exporters write it as its ops: both sides are scaled, rows that are all masked are 0.
+TEST(OnnxAttention, IsPutTogether) {
+  const auto kinds = [](const std::string& scores, const std::string& rest,
+                        const std::string& parameters = "") {
+    return count_kinds(
+        import(test::model("g (float[2, 6, 32] x, bool[6, 6] m) => (float[N] y)" + std::string(R"(
+    <int64[4] heads = {2, 6, 4, 8}, int64[3] joined = {2, 6, 32}, float s = {0.6},
+     float zero = {0}, float little = {-1e30}, float ratio = {0.1}, bool yes = {1},
+     int64[3] batch = {8, 6, 8}, int64[4] apart = {2, 4, 8, 6}> {
+      p = MatMul (x, w)
+      h = Reshape (p, heads)
+      q = Transpose <perm = [0, 2, 1, 3]> (h)
+      mask = Where (m, zero, little)
+      )") + scores + R"(
+      v = Softmax (u)
+      )" + rest + R"(
+      b = Transpose <perm = [0, 2, 1, 3]> (a)
+      y = Reshape (b, joined)
+    })",
+                           {{"w", {32, 32}}}),
+               parameters));
+  };
+  const std::string scaled = R"(
+      q1 = Mul (q, s)
+      kt = Transpose <perm = [0, 2, 3, 1]> (h)
+      k1 = Mul (kt, s)
+      t = MatMul (q1, k1)
+      u = Add (t, mask))";
+  const std::string no_rows = R"(
+      n = IsNaN (v)
+      o = Where (n, zero, v)
+      a = MatMul (o, q))";
+  auto older = kinds(scaled, no_rows);
+  EXPECT_EQ(older["attention"], 1);
+  EXPECT_EQ(older["batch_matmul"] + older["softmax"] + older["where"] + older["scale"], 0);
+  EXPECT_EQ(older["transpose"] + older["copy"], 0);  // the result lies as the queries do
+  // With dropout, in training.
+  auto dropping =
+      kinds(scaled, "o = Dropout (v, ratio, yes)\n a = MatMul (o, q)", ":training=true");
+  EXPECT_EQ(dropping["attention_backward"], 1);
+  EXPECT_EQ(dropping["dropout"], 0);
+  // The newer exporter transposes heads and batch as one, and names the result.
+  auto newer = kinds(R"(
+      k1 = Reshape (q, batch)
+      k2 = Transpose <perm = [0, 2, 1]> (k1)
+      k3 = Reshape (k2, apart)
+      u = MatMul (q, k3))",
+                     R"(
+      scaled_dot_product_attention_1 = MatMul (v, q)
+      a = Identity (scaled_dot_product_attention_1))");
+  EXPECT_EQ(newer["attention"], 1);
+  EXPECT_EQ(newer["transpose"] + newer["copy"], 0);
+  // Attention that is written by hand is the ops that it is made of.
+  auto by_hand = kinds(R"(
+      kt = Transpose <perm = [0, 2, 3, 1]> (h)
+      t = MatMul (q, kt)
+      t1 = Mul (t, s)
+      u = Add (t1, mask))",
+                       "a = MatMul (v, q)");
+  EXPECT_EQ(by_hand["attention"], 0);
+  EXPECT_EQ(by_hand["batch_matmul"], 2);
+  EXPECT_EQ(by_hand["where"], 1);
+}
+
 // Training differentiates what fused attention reads, but for its mask. For each score: three
 // products in the width of keys, two in that of values, and 4 FLOPs.
 TEST(OnnxAttention, GradientsMakeTheScoresAgain) {

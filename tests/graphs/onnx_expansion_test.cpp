@@ -125,7 +125,7 @@ TEST(OnnxExpansion, TakesSequencesApart) {
       y = ConcatFromSequence <axis = 1> (more)
     })",
                                      {integer("two", 2), integer("one", 1)}));
-  EXPECT_EQ(count_kinds(graph)["split"], 1);
+  EXPECT_EQ(count_kinds(graph)["split_view"], 1);
   EXPECT_EQ(find(graph, "relu").flops, 8);
   EXPECT_THAT(last_op(graph).outputs[0].shape, ElementsAre(2, 12));
   const OpGraph rows = import(model(R"(g (float[6, 4] x) => (float[N] y) {

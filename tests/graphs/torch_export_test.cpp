@@ -238,6 +238,72 @@ std::string named_call(const std::string& op,
                      op, inputs, outputs);
 }
 
+// Heads [2, 6, 4, 8] that stand one after another in memory are joined there without a copy, and
+// transposed first they are not.
+TEST(TorchExport, ANewShapeIsCopiedWhereTheOrderInMemoryDiffers) {
+  const auto kinds = [](const std::string& strides) {
+    std::string text = program_of(
+        {{"x", {2, 6, 4, 8}}, {"t", {2, 4, 6, 8}}, {"y", {2, 24, 8}}, {"r", {2, 24, 8}}},
+        named_call("transpose",
+                   {{"self", "x"}, {"dim0", R"({"as_int":1})"}, {"dim1", R"({"as_int":2})"}},
+                   {"t"}) +
+            "," + named_call("reshape", {{"self", "t"}}, {"y"}) + "," +
+            named_call("relu", {{"self", "y"}}, {"r"}),
+        "r");
+    const std::string sizes = R"("sizes":[{"as_int":2},{"as_int":4},{"as_int":6},{"as_int":8}])";
+    return count_kinds(
+        read_format("torch-export", text.replace(text.find(sizes), sizes.size(), sizes + strides)));
+  };
+  auto copied = kinds(R"(,"strides":[{"as_int":192},{"as_int":8},{"as_int":32},{"as_int":1}])");
+  EXPECT_EQ(copied["transpose"], 1);
+  auto joined = kinds(R"(,"strides":[{"as_int":192},{"as_int":48},{"as_int":8},{"as_int":1}])");
+  EXPECT_EQ(joined["transpose"] + joined["copy"], 0);
+  auto repeated = kinds(R"(,"strides":[{"as_int":0},{"as_int":8},{"as_int":0},{"as_int":1}])");
+  EXPECT_EQ(repeated["copy"], 1);
+  auto absurd = kinds(
+      R"(,"strides":[{"as_int":0},{"as_int":9223372036854775807},{"as_int":8},{"as_int":1}])");
+  EXPECT_EQ(absurd["transpose"] + absurd["copy"], 1);
+}
+
+// x / sqrt(mean(x^2) + e), cast to the type that it has, and times a scale.
+TEST(TorchExport, RootMeanSquareNormsByHandAreOneOp) {
+  const std::string body =
+      named_call("pow", {{"self", "x"}, {"exponent", R"({"as_int":2})"}}, {"q"}) + "," +
+      named_call(
+          "mean",
+          {{"self", "q"}, {"dim", R"({"as_ints":[-1]})"}, {"keepdim", R"({"as_bool":true})"}},
+          {"m"}) +
+      "," + named_call("add", {{"self", "m"}, {"other", R"({"as_float":1e-6})"}}, {"s"}) + "," +
+      named_call("rsqrt", {{"self", "s"}}, {"r"}) + "," +
+      named_call("detach", {{"self", "r"}}, {"d"}) + "," +
+      named_call("mul", {{"self", "x"}, {"other", "r"}}, {"n"}) + "," +
+      named_call("to", {{"self", "n"}}, {"c"}) + "," +
+      named_call("mul", {{"self", "p"}, {"other", "c"}}, {"y"});
+  std::vector<std::pair<std::string, std::vector<int>>> tensors{
+      {"x", {4, 6}}, {"p", {6}},    {"q", {4, 6}}, {"m", {4, 1}}, {"s", {4, 1}}, {"r", {4, 1}},
+      {"d", {4, 1}}, {"n", {4, 6}}, {"c", {4, 6}}, {"y", {4, 6}}, {"z", {4, 1}}};
+  const OpGraph graph = read_format("torch-export:training=true", program_of(tensors, body, "y"));
+  auto counts = count_kinds(graph);
+  EXPECT_EQ(find(graph, "rms_norm").flops, 4 * 24);
+  EXPECT_EQ(counts["rms_norm_backward"], 1);
+  EXPECT_EQ(counts["multiply"] + counts["broadcast_multiply"] + counts["reduce_mean"], 0);
+  EXPECT_EQ(totals(graph).parameters, 6);
+  // What others read must be there.
+  const std::string more = body + "," + named_call("mul", {{"self", "r"}, {"other", "m"}}, {"z"});
+  const OpGraph shared = read_format("torch-export", program_of(tensors, more, "z"));
+  EXPECT_EQ(count_kinds(shared)["rms_norm"], 0);
+}
+
+// Logits of one class are yes or no.
+TEST(TorchExport, OneClassHasASigmoid) {
+  const OpGraph graph =
+      read_format("torch-export:training=true",
+                  program_of({{"x", {4, 6}}, {"p", {1, 6}}, {"y", {4, 1}}},
+                             named_call("linear", {{"input", "x"}, {"weight", "p"}}, {"y"}), "y"));
+  EXPECT_EQ(count_kinds(graph)["sigmoid_cross_entropy"], 1);
+  EXPECT_EQ(count_kinds(graph)["softmax_cross_entropy"], 0);
+}
+
 // 3 bags of 4 lookups in a table [50, 8]: a sum of 4 rows takes 3 additions, a mean a division
 // more.
 TEST(TorchExport, BagsOfEmbeddings) {

@@ -43,6 +43,8 @@ class Program:
         name = name or f"t{len(self.tensors)}"
         self.tensors[name] = {"dtype": _SCALAR_TYPES[tensor.dtype], "requires_grad": bool(trained),
                               "sizes": [{"as_int": int(size)} for size in tensor.shape]}
+        if tensor.layout == torch.strided:
+            self.tensors[name]["strides"] = [{"as_int": int(stride)} for stride in tensor.stride()]
         return name
 
     def add_input(self, tensor, kind, path="", trained=False):

@@ -211,6 +211,8 @@ constexpr std::array kConvolutions = {
     any_conv("conv_transpose", "transposed convolution of any dimensions, in groups or not",
              count_transpose, infer_transpose, conv_transpose),
     any_conv("grouped_conv", "convolution in groups of channels", nullptr, nullptr, conv),
+    any_conv("grouped_conv_backward_data", "gradient of the feature maps", nullptr),
+    any_conv("grouped_conv_backward_filter", "gradient of the filters", nullptr),
     kind_of_conv("conv2d", kConvolution, kConv, "dense convolution", conv),
     kind_of_conv("conv2d_backward_data", kConvolution, kConv, "gradient of the feature maps"),
     kind_of_conv("conv2d_backward_filter", kConvolution, kConv, "gradient of the filters"),

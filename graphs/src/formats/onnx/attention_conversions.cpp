@@ -4,6 +4,7 @@
 #include "attention.hpp"
 #include "conversions.hpp"
 #include "model/assemble.hpp"
+#include "model/strides.hpp"
 
 #include <utility>
 #include <vector>
@@ -57,8 +58,12 @@ void attention(OnnxNode& node, const Operator&) {
   add_attention(node, sizes, node.flag("unidirectional"), std::move(inputs));
 }
 
+// The result lies in memory as the queries do.
 void standard_attention(OnnxNode& node, const Operator&) {
   add_attention(node, standard_attention_sizes(node), node.flag("is_causal"));
+  if (node.shape(0).size() == 4) {
+    node.set_strides(0, dense_strides(node.result().shape, node.strides(0)));
+  }
 }
 
 void multi_head_attention(OnnxNode& node, const Operator&) {

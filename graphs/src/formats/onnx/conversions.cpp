@@ -51,8 +51,14 @@ void binary(OnnxNode& node, const Operator& row) {
   }
   const Shape& shape = node.result().shape;
   for (const int i : {0, 1}) {
-    if (!node.is_data(i == 0 ? 1 : 0)) {  // a setting, which may be what the other is broadcast to
-      const bool is_whole = node.shape(static_cast<std::size_t>(i)) == shape;
+    const auto other = static_cast<std::size_t>(1 - i);
+    const bool is_whole = node.shape(static_cast<std::size_t>(i)) == shape;
+    // A factor that is repeated takes no time to read.
+    const bool is_factor = row.kind == "multiply" || (row.kind == "div" && i == 0);
+    const bool is_repeated_factor =
+        is_factor && is_whole && node.is_constant(other) && node.shape(other) != shape;
+    if (!node.is_data(other) || is_repeated_factor) {
+      // A setting may be what the other is broadcast to.
       node.add(is_whole ? operators::with_constant(row.kind, i == 1) : row.kind, {.inputs = {i}});
       return;
     }
@@ -75,23 +81,33 @@ void cast(OnnxNode& node, const Operator& row) {
 
 // Rows of a table of weights are an embedding.
 void gather(OnnxNode& node, const Operator& row) {
+  const bool is_gather = row.op_type == "Gather";
   if (!node.is_data(1)) {
-    return first(node, row);
+    return is_gather && product(node.shape(1)) == 1 ? select(node) : first(node, row);
   }
-  const bool is_lookup = row.op_type == "Gather" && node.is_weight(0) &&
-                         node.shape(0).size() == 2 && node.integer("axis", 0) == 0;
+  const bool is_lookup =
+      is_gather && node.is_weight(0) && node.shape(0).size() == 2 && node.integer("axis", 0) == 0;
   node.add(is_lookup ? "embedding" : row.kind, {.inputs = {0, 1}});
 }
 
 void dropout(OnnxNode& node, const Operator& row) {
+  const Numbers* ratio = node.numbers(1);
   const Numbers* is_training = node.numbers(2);
-  if (is_training == nullptr || single_of(*is_training) != 1) {
+  if (is_training == nullptr || single_of(*is_training) != 1 ||
+      (ratio != nullptr && single_of(*ratio) == 0)) {
     return node.pass_on();
   }
   const auto results = operators::infer(row.kind, {}, node.inputs());
   const Tensor y = node.add(row.kind, {.inputs = {0}, .results = results});
   node.give(0, y);
   node.give(1, {y.op, 1});
+}
+
+void pad(OnnxNode& node, const Operator& row) {
+  if (node.shape(0) == node.result().shape) {
+    return node.pass_on();
+  }
+  plain(node, row);
 }
 
 }  // namespace convert

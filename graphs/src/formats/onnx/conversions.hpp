@@ -41,8 +41,18 @@ void binary(OnnxNode& node, const Operator& row);
 void cast(OnnxNode& node, const Operator& row);
 void dropout(OnnxNode& node, const Operator& row);
 void gather(OnnxNode& node, const Operator& row);
+void pad(OnnxNode& node, const Operator& row);
 void several(OnnxNode& node, const Operator& row);  ///< any number of inputs
 void unchanged(OnnxNode& node, const Operator& row);
+
+// --- Views (views.cpp) ---
+
+void expand(OnnxNode& node, const Operator& row);
+void reshape(OnnxNode& node, const Operator& row);
+void select(OnnxNode& node);
+void slice(OnnxNode& node, const Operator& row);
+void split(OnnxNode& node, const Operator& row);
+void transpose(OnnxNode& node, const Operator& row);
 
 // --- Layers with weights, windows or rows (layer_conversions.cpp) ---
 

@@ -1,11 +1,13 @@
 #include "fusions.hpp"
 
 #include "model/assemble.hpp"
+#include "rewriter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,105 +15,32 @@
 namespace emplace::onnx_model {
 namespace {
 
-class Fuser {
+class LayerFuser : Rewriter {
  public:
-  explicit Fuser(Model& model) : model_(model), is_gone_(model.nodes.size(), false) {
-    for (const onnx::ValueInfoProto& result : model.proto.graph().output()) {
-      ++reads_[result.name()];
-    }
-    for (std::size_t i = 0; i < model.nodes.size(); ++i) {
-      for (const std::string& name : model.nodes[i]->input()) {
-        ++reads_[name];
-        readers_[name].push_back(i);
-      }
-      for (const std::string& name : model.nodes[i]->output()) {
-        makers_[name] = i;
-      }
-    }
-  }
+  explicit LayerFuser(Model& model) : Rewriter(model) {}
 
   void run() {
-    for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
-      const onnx::NodeProto& node = *model_.nodes[i];
-      if (!is_gone_[i] && is_standard_domain(node.domain())) {
-        const bool is_fused = fuse_norm(i) || fuse_gelu(i) || fuse_gate(i);
-        static_cast<void>(is_fused);
+    for (Index i = 0; i < num_nodes(); ++i) {
+      const std::string op_type = at(i).op_type();
+      if (!is_of(i, op_type)) {
+        continue;
+      }
+      if (op_type == "Sqrt") {
+        fuse_norm(i);
+      } else if (op_type == "InstanceNormalization") {
+        fuse_group_norm(i);
+      } else if (op_type == "Erf") {
+        fuse_gelu(i);
+      } else if (op_type == "Tanh") {
+        fuse_tanh_gelu(i);
+      } else if (op_type == "Sigmoid" || op_type == "HardSigmoid") {
+        fuse_gate(i);
       }
     }
-    std::vector<const onnx::NodeProto*> nodes;
-    for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
-      if (!is_gone_[i]) {
-        nodes.push_back(model_.nodes[i]);
-      }
-    }
-    model_.nodes = std::move(nodes);
+    finish();
   }
 
  private:
-  using Index = std::size_t;
-
-  // Says whether a node is still there and of this operator of ONNX' own.
-  bool is_of(Index index, std::string_view op_type) const {
-    return !is_gone_[index] && at(index).op_type() == op_type &&
-           is_standard_domain(at(index).domain());
-  }
-
-  // The node that makes a tensor, if it is of this operator.
-  std::optional<Index> maker(const std::string& name, std::string_view op_type) const {
-    const auto found = makers_.find(name);
-    return found != makers_.end() && is_of(found->second, op_type) ? std::optional(found->second)
-                                                                   : std::nullopt;
-  }
-
-  // The only node that reads a tensor, if it is of this operator.
-  std::optional<Index> reader(const std::string& name, std::string_view op_type) const {
-    const auto found = readers_.find(name);
-    const auto reads = reads_.find(name);
-    return found != readers_.end() && reads->second == 1 && is_of(found->second[0], op_type)
-               ? std::optional(found->second[0])
-               : std::nullopt;
-  }
-
-  const onnx::NodeProto& at(Index index) const { return *model_.nodes[index]; }
-
-  const KnownValue* find(const std::string& name) const {
-    const auto found = model_.values.find(name);
-    return found != model_.values.end() ? &found->second : nullptr;
-  }
-
-  // The number that a tensor is, if it is one and known.
-  std::optional<double> number(const std::string& name) const {
-    const KnownValue* value = find(name);
-    return value != nullptr && value->numbers ? single_of(*value->numbers) : std::nullopt;
-  }
-
-  bool is_near(const std::string& name, double expected) const {
-    const auto found = number(name);
-    return found && std::abs(*found - expected) < 1e-3 * std::abs(expected);
-  }
-
-  bool is_constant(const std::string& name) const { return number(name).has_value(); }
-
-  // The input of a node of two that is not `name`.
-  static const std::string& other(const onnx::NodeProto& node, const std::string& name) {
-    return node.input(node.input(0) == name ? 1 : 0);
-  }
-
-  static bool reads(const onnx::NodeProto& node, const std::string& name) {
-    return std::ranges::find(node.input(), name) != node.input().end();
-  }
-
-  // Puts `node` in the place of the last of `nodes`.
-  void replace(const std::vector<Index>& nodes, onnx::NodeProto node) {
-    const Index last = *std::ranges::max_element(nodes);
-    node.set_name(at(last).name());
-    node.add_output(at(last).output(0));
-    for (const Index index : nodes) {
-      is_gone_[index] = index != last;
-    }
-    model_.nodes[last] = &model_.made.emplace_back(std::move(node));
-  }
-
   // The mean over trailing axes of which the results keep their place.
   std::optional<std::int64_t> axis_of_mean(Index mean) const {
     const onnx::NodeProto& node = at(mean);
@@ -152,23 +81,20 @@ class Fuser {
 
   // With d = x - mean(x): d / sqrt(mean(d d) + e), and a product with the scale and a sum with the
   // offset. Without the mean: root mean square normalization.
-  bool fuse_norm(Index root) {
-    if (at(root).op_type() != "Sqrt") {
-      return false;
-    }
+  void fuse_norm(Index root) {
     const auto shifted = maker(at(root).input(0), "Add");
     if (!shifted) {
-      return false;
+      return;
     }
     const std::string& variance = at(*shifted).input(is_constant(at(*shifted).input(0)) ? 1 : 0);
     const auto mean = maker(variance, "ReduceMean");
     if (!mean) {
-      return false;
+      return;
     }
     const auto power = square(at(*mean).input(0));
     const auto axis = axis_of_mean(*mean);
     if (!power || !axis || !is_constant(other(at(*shifted), variance))) {
-      return false;
+      return;
     }
     const std::string centred = power->second;
     std::vector<Index> nodes{root, *shifted, *mean, power->first};
@@ -183,7 +109,7 @@ class Fuser {
       result = reader(at(*inverse).output(0), "Mul");
     }
     if (!result || !reads(at(*result), centred)) {
-      return false;
+      return;
     }
     nodes.push_back(*result);
     std::string x = centred;
@@ -198,14 +124,8 @@ class Fuser {
         is_centred = true;
       }
     }
-    for (const Index node : nodes) {
-      const auto inside = [&](Index reader) {
-        return std::ranges::find(nodes, reader) != nodes.end();
-      };
-      if (node != *result && std::ranges::count_if(readers_[at(node).output(0)], inside) !=
-                                 reads_[at(node).output(0)]) {
-        return false;
-      }
+    if (!are_alone(nodes, *result)) {
+      return;
     }
     onnx::NodeProto fused;
     fused.set_op_type(is_centred ? "LayerNormalization" : "RMSNormalization");
@@ -213,17 +133,26 @@ class Fuser {
     onnx::AttributeProto& attribute = *fused.add_attribute();
     attribute.set_name("axis");
     attribute.set_i(*axis);
-    add_parameters(fused, nodes, *result, *axis, is_centred);
+    const Shape& rows = shape(x);
+    add_parameters(fused, nodes, *result,
+                   product(std::span(rows).subspan(static_cast<std::size_t>(*axis))), is_centred);
     replace(nodes, std::move(fused));
-    return true;
   }
 
-  // A scale, and an offset, as long as a row.
+  bool keeps_type(Index cast) const {
+    const KnownValue* from = find(at(cast).input(0));
+    const KnownValue* to = find(at(cast).output(0));
+    return from != nullptr && to != nullptr && from->output.type == to->output.type;
+  }
+
+  // A scale, and an offset, of so many numbers.
   void add_parameters(onnx::NodeProto& fused, std::vector<Index>& nodes, Index result,
-                      std::int64_t axis, bool has_offset) {
-    const Shape& x = find(fused.input(0))->output.shape;
-    const std::int64_t columns = product(std::span(x).subspan(static_cast<std::size_t>(axis)));
+                      std::int64_t numbers, bool has_offset) const {
     for (const std::string_view op_type : {"Mul", "Add"}) {
+      if (const auto cast = reader(at(result).output(0), "Cast"); cast && keeps_type(*cast)) {
+        nodes.push_back(*cast);
+        result = *cast;
+      }
       const auto next = reader(at(result).output(0), op_type);
       if (!next || (op_type == "Add" && !has_offset)) {
         return;
@@ -231,7 +160,7 @@ class Fuser {
       const std::string& side = other(at(*next), at(result).output(0));
       const KnownValue* value = find(side);
       if (value == nullptr || value->origin == Origin::kComputed ||
-          product(value->output.shape) != columns) {
+          product(value->output.shape) != numbers) {
         return;
       }
       fused.add_input(side);
@@ -240,45 +169,73 @@ class Fuser {
     }
   }
 
-  // x (1 + erf(x / sqrt(2))) / 2, with the half at either side.
-  bool fuse_gelu(Index erf) {
-    if (at(erf).op_type() != "Erf") {
-      return false;
+  // Instances of which each is a group of channels, then scaled and shifted by channel.
+  void fuse_group_norm(Index norm) {
+    const std::string& groups = at(norm).input(0);
+    const auto split = maker(groups, "Reshape");
+    const auto joined = reader(at(norm).output(0), "Reshape");
+    if (!split || !joined || shape(groups).size() != 3 || num_reads(groups) != 1) {
+      return;
     }
+    const std::string& x = at(*split).input(0);
+    const bool is_plain = std::ranges::all_of(std::array{1, 2}, [&](int input) {
+      const KnownValue* value = find(at(norm).input(input));
+      return value != nullptr && value->origin == Origin::kConstant;
+    });
+    if (!is_plain || shape(x).size() < 2 || shape(x) != shape(at(*joined).output(0)) ||
+        shape(x)[0] != shape(groups)[0] || shape(x)[1] % shape(groups)[1] != 0) {
+      return;
+    }
+    std::vector<Index> nodes{*split, norm, *joined};
+    onnx::NodeProto fused;
+    fused.set_op_type("GroupNormalization");
+    fused.add_input(x);
+    onnx::AttributeProto& attribute = *fused.add_attribute();
+    attribute.set_name("num_groups");
+    attribute.set_i(shape(groups)[1]);
+    add_parameters(fused, nodes, *joined, shape(x)[1], true);
+    if (fused.input_size() == 3) {
+      replace(nodes, std::move(fused));
+    }
+  }
+
+  // x (1 + erf(x / sqrt(2))) / 2, with the half at either side.
+  void fuse_gelu(Index erf) {
     const std::string& argument = at(erf).input(0);
     const auto quotient = maker(argument, "Div");
     const auto scaled = quotient ? quotient : maker(argument, "Mul");
     if (!scaled) {
-      return false;
+      return;
     }
     const onnx::NodeProto& scale = at(*scaled);
     const bool is_left = is_constant(scale.input(0));
     const double factor_of_x = quotient ? std::sqrt(2.0) : std::sqrt(0.5);
     if ((quotient && is_left) || !is_near(scale.input(is_left ? 0 : 1), factor_of_x)) {
-      return false;
+      return;
     }
     const std::string x = scale.input(is_left ? 1 : 0);
     const auto shifted = reader(at(erf).output(0), "Add");
     if (!shifted) {
-      return false;
+      return;
     }
     const auto product = reader(at(*shifted).output(0), "Mul");
-    if (!product || reads_[argument] != 1 || !is_near(other(at(*shifted), at(erf).output(0)), 1)) {
-      return false;
+    if (!product || num_reads(argument) != 1 ||
+        !is_near(other(at(*shifted), at(erf).output(0)), 1)) {
+      return;
     }
     const std::string& factor = other(at(*product), at(*shifted).output(0));
     std::vector<Index> nodes{*scaled, erf, *shifted, *product};
     if (factor == x) {
       const auto half = reader(at(*product).output(0), "Mul");
       if (!half || !is_near(other(at(*half), at(*product).output(0)), 0.5)) {
-        return false;
+        return;
       }
       nodes.push_back(*half);
     } else {
       const auto half = maker(factor, "Mul");
-      if (!half || reads_[factor] != 1 || !reads(at(*half), x) ||
+      if (!half || num_reads(factor) != 1 || !reads(at(*half), x) ||
           !is_near(other(at(*half), x), 0.5)) {
-        return false;
+        return;
       }
       nodes.push_back(*half);
     }
@@ -286,36 +243,78 @@ class Fuser {
     fused.set_op_type("Gelu");
     fused.add_input(x);
     replace(nodes, std::move(fused));
-    return true;
+  }
+
+  // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, as PyTorch's exporter writes it: with the
+  // cube as two products. Models that have a power compute it by these steps.
+  void fuse_tanh_gelu(Index tanh) {
+    const auto inner = scaled(at(tanh).input(0), 0.7978846);
+    const auto sum = inner ? maker(inner->second, "Add") : std::nullopt;
+    if (!sum) {
+      return;
+    }
+    const int side = scaled(at(*sum).input(0), 0.044715) ? 0 : 1;
+    const auto term = scaled(at(*sum).input(side), 0.044715);
+    const std::string& x = at(*sum).input(1 - side);
+    const auto cube = term ? maker(term->second, "Mul") : std::nullopt;
+    if (!cube || !reads(at(*cube), x)) {
+      return;
+    }
+    const auto power = square(other(at(*cube), x));
+    const auto shifted = reader(at(tanh).output(0), "Add");
+    if (!power || power->second != x || !shifted) {
+      return;
+    }
+    const auto product = reader(at(*shifted).output(0), "Mul");
+    if (!product || !reads(at(*product), x)) {
+      return;
+    }
+    const auto half = reader(at(*product).output(0), "Mul");
+    if (!half || !scaled(at(*half).output(0), 0.5)) {
+      return;
+    }
+    const std::vector<Index> nodes{inner->first, *sum,     term->first, *cube, power->first,
+                                   tanh,         *shifted, *product,    *half};
+    if (are_alone(nodes, *half)) {
+      onnx::NodeProto fused;
+      fused.set_op_type("Gelu");
+      fused.add_input(x);
+      replace(nodes, std::move(fused));
+    }
+  }
+
+  // A product with a number like this one: its node, and what the number is multiplied by.
+  std::optional<std::pair<Index, std::string>> scaled(const std::string& name,
+                                                      double factor) const {
+    const auto product = maker(name, "Mul");
+    for (const int side : {0, 1}) {
+      if (product && is_near(at(*product).input(side), factor)) {
+        return std::pair(*product, at(*product).input(1 - side));
+      }
+    }
+    return std::nullopt;
   }
 
   // x sigmoid(x), and x hard-sigmoid(x).
-  bool fuse_gate(Index gate) {
+  void fuse_gate(Index gate) {
     const bool is_hard = at(gate).op_type() == "HardSigmoid";
-    if (!is_hard && at(gate).op_type() != "Sigmoid") {
-      return false;
-    }
     const auto product = reader(at(gate).output(0), "Mul");
     const std::string x = at(gate).input(0);
     if (!product || other(at(*product), at(gate).output(0)) != x) {
-      return false;
+      return;
     }
     onnx::NodeProto fused;
     fused.set_op_type(is_hard ? "HardSwish" : "Swish");
     fused.add_input(x);
     replace({gate, *product}, std::move(fused));
-    return true;
   }
-
-  Model& model_;
-  std::vector<bool> is_gone_;
-  std::map<std::string, int, std::less<>> reads_;  // results of the model count as a read
-  std::map<std::string, std::vector<Index>, std::less<>> readers_;
-  std::map<std::string, Index, std::less<>> makers_;
 };
 
 }  // namespace
 
-void fuse_layers(Model& model) { Fuser(model).run(); }
+void fuse_layers(Model& model) {
+  LayerFuser(model).run();
+  fuse_attention(model);
+}
 
 }  // namespace emplace::onnx_model

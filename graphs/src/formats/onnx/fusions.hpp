@@ -1,8 +1,9 @@
 #pragma once
 
 // Layers that exporters take apart, put together again: LayerNormalization (whole from opset 17
-// on), root mean square normalization, GELU by the error function (whole from opset 20 on), SiLU
-// and hard-swish. Frameworks run each as one kernel, forward and backward.
+// on), root mean square and group normalization, GELU by the error function (whole from opset 20
+// on), SiLU, hard-swish, and attention (whole from opset 23 on). Frameworks run each as one kernel,
+// forward and backward.
 
 #include "model.hpp"
 
@@ -11,5 +12,8 @@ namespace emplace::onnx_model {
 /// Replaces the nodes of such layers by one node each, which is called like the last of them.
 /// O(nodes log nodes).
 void fuse_layers(Model& model);
+
+/// Does so for attention alone.
+void fuse_attention(Model& model);
 
 }  // namespace emplace::onnx_model

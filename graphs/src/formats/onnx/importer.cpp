@@ -1,6 +1,7 @@
 #include "importer.hpp"
 
 #include "model/assemble.hpp"
+#include "model/strides.hpp"
 #include "operators.hpp"
 #include "operators/operators.hpp"
 #include "transforms/losses.hpp"
@@ -10,9 +11,11 @@
 #include <emplace/base/id_vector.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace emplace::onnx_model {
@@ -37,9 +40,12 @@ std::string scope_of(std::string_view name) {
 OnnxNode::OnnxNode(OnnxImporter& importer, const onnx::NodeProto& proto)
     : NodeView(proto, importer.model_.opset, importer.inputs_of(proto)), importer_(importer) {}
 
+bool OnnxNode::is_constant(std::size_t index) const {
+  return has_input(index) && value(index).origin == Origin::kConstant;
+}
+
 bool OnnxNode::is_data(std::size_t index) const {
-  return has_input(index) &&
-         (value(index).origin != Origin::kConstant || product(shape(index)) > kMaxSetting);
+  return has_input(index) && (!is_constant(index) || product(shape(index)) > kMaxSetting);
 }
 
 bool OnnxNode::is_weight(std::size_t index) const {
@@ -88,28 +94,23 @@ Tensor OnnxNode::read(Op& reader, Source source) {
                 fmt::format("it reads '{}', a result that its producer has in training only",
                             excerpt(name)));
   }
-  Op op{.kind = read.origin == Origin::kWeight ? "variable" : "constant",
-        .shape = read.output.shape,
-        .outputs = {read.output}};
-  op.parameters = read.origin == Origin::kWeight ? product(read.output.shape) : 0;
-  return importer_.stored(reader, name, std::move(op));
+  if (read.origin == Origin::kWeight) {
+    return importer_.read_weights(reader, importer_.stored_as(name), read.output);
+  }
+  return importer_.stored(
+      reader, name, {.kind = "constant", .shape = read.output.shape, .outputs = {read.output}});
 }
 
 Tensor OnnxNode::read_joined(Op& reader, Joined weights) {
-  const auto [first, second] = weights;
-  const std::string name = fmt::format("{}+{}", importer_.resolve(node().input(first)),
-                                       importer_.resolve(node().input(second)));
-  if (const auto known = importer_.tensors_.find(name); known != importer_.tensors_.end()) {
-    return known->second;
+  std::vector<std::string> names;
+  for (const int index : {weights.first, weights.second}) {
+    std::ranges::move(importer_.stored_as(importer_.resolve(node().input(index))),
+                      std::back_inserter(names));
   }
-  const Output& one = input(static_cast<std::size_t>(first));
+  const Output& one = input(static_cast<std::size_t>(weights.first));
   Shape shape = one.shape;
   shape.insert(shape.begin(), 2);
-  Op op{.kind = "variable",
-        .shape = shape,
-        .outputs = {make_output(shape, one.type)},
-        .parameters = product(shape)};
-  return importer_.stored(reader, name, std::move(op));
+  return importer_.read_weights(reader, names, make_output(shape, one.type));
 }
 
 // Adds the op; with no name of an operator, it is counted already.
@@ -123,8 +124,14 @@ Tensor OnnxNode::emit(Op op, std::string_view name, Parts parts) {
   }
   std::vector<Tensor> tensors;
   tensors.reserve(parts.inputs.size());
+  const bool is_seen = parts.seen.empty() && !name.empty();
   for (const Source& source : parts.inputs) {
     tensors.push_back(read(op, source));
+    if (is_seen) {
+      const int* index = std::get_if<int>(&source);
+      parts.seen.push_back(index != nullptr ? input(static_cast<std::size_t>(*index))
+                                            : value_of(importer_.graph_, tensors.back()));
+    }
   }
   std::vector<int> given;
   op.outputs = std::move(parts.results);
@@ -139,11 +146,6 @@ Tensor OnnxNode::emit(Op op, std::string_view name, Parts parts) {
   }
   op.outputs.insert(op.outputs.end(), parts.reserve.begin(), parts.reserve.end());
   if (!name.empty()) {
-    if (parts.seen.empty()) {
-      for (const Tensor tensor : tensors) {
-        parts.seen.push_back(value_of(importer_.graph_, tensor));
-      }
-    }
     operators::count(op, name, std::move(parts.attributes), parts.seen, op.outputs);
   }
   const OpId id = append_op(importer_.graph_, std::move(op), tensors);
@@ -174,6 +176,35 @@ void OnnxNode::give(int index, Tensor tensor) {
 
 void OnnxNode::pass_on() {
   importer_.aliases_.emplace(node().output(0), importer_.resolve(node().input(0)));
+}
+
+Shape OnnxNode::strides(std::size_t index) const {
+  const auto known =
+      importer_.strides_.find(importer_.resolve(node().input(static_cast<int>(index))));
+  return known != importer_.strides_.end() ? known->second : contiguous_strides(shape(index));
+}
+
+void OnnxNode::set_strides(int index, Shape strides) {
+  const std::string& name = node().output(index);
+  const auto found = importer_.model_.values.find(name);
+  if (found == importer_.model_.values.end()) {
+    return;  // a result that is not used
+  }
+  const Shape& shape = found->second.output.shape;
+  strides = normal_strides(shape, std::move(strides));
+  if (strides != contiguous_strides(shape)) {
+    importer_.strides_.emplace(name, std::move(strides));
+  }
+}
+
+// The first input of the result's shape decides.
+void OnnxNode::keep_order() {
+  const Shape& shape = result().shape;
+  for (std::size_t i = 0; i < num_inputs(); ++i) {
+    if (has_input(i) && this->shape(i) == shape) {
+      return set_strides(0, dense_strides(shape, strides(i)));
+    }
+  }
 }
 
 // --- OnnxImporter ---
@@ -258,6 +289,27 @@ Tensor OnnxImporter::stored(Op& reader, const std::string& name, Op op) {
   return tensors_[name] = {append_op(graph_, std::move(op), {}), 0};
 }
 
+// The weights that hold what is called `name`.
+std::vector<std::string> OnnxImporter::stored_as(std::string_view name) const {
+  const auto stored = model_.stored.find(name);
+  return stored != model_.stored.end() ? stored->second : std::vector{std::string(name)};
+}
+
+// The variable of a weight, in its own shape, or of several, in this one.
+Tensor OnnxImporter::read_weights(Op& reader, const std::vector<std::string>& names,
+                                  const Output& joined) {
+  const std::string name = fmt::format("{}", fmt::join(names, "+"));
+  if (const auto known = tensors_.find(name); known != tensors_.end()) {
+    return known->second;
+  }
+  const Output& output = names.size() == 1 ? value(name).output : joined;
+  return stored(reader, name,
+                {.kind = "variable",
+                 .shape = output.shape,
+                 .outputs = {output},
+                 .parameters = product(output.shape)});
+}
+
 std::vector<const KnownValue*> OnnxImporter::inputs_of(const onnx::NodeProto& node) const {
   std::vector<const KnownValue*> inputs;
   for (const std::string& name : node.input()) {
@@ -278,6 +330,9 @@ void OnnxImporter::add_node(const onnx::NodeProto& proto) {
       yes_or_no_.insert(proto.output(0));
     }
     row->convert(node, *row);
+    if (op_class_of(row->kind) == OpClass::kElementwise) {
+      node.keep_order();
+    }
   } catch (const Error& error) {
     // A size that does not fit 64 bits is the file's mistake.
     const bool is_usage = error.code() == ErrorCode::kUsage;

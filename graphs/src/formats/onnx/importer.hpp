@@ -60,6 +60,9 @@ class OnnxNode : public NodeView {
   /// Says whether an input is there and no setting of the node.
   bool is_data(std::size_t index) const;
 
+  /// Says whether an input is known before the step, and not trained.
+  bool is_constant(std::size_t index) const;
+
   /// Says whether an input is an initializer that is trained.
   bool is_weight(std::size_t index) const;
 
@@ -77,6 +80,15 @@ class OnnxNode : public NodeView {
 
   /// Says that the first result is the first input, unchanged.
   void pass_on();
+
+  /// Returns the strides of an input: how far apart in memory neighbours along each axis stand.
+  Shape strides(std::size_t index) const;
+
+  /// Says that the result at `index` has these strides.
+  void set_strides(int index, Shape strides);
+
+  /// Says that axes of the first result lie in memory as those of the input that it is computed of.
+  void keep_order();
 
  private:
   Op make_op(std::string_view suffix) const;
@@ -119,6 +131,8 @@ class OnnxImporter {
   const KnownValue& value(std::string_view name) const;
   std::vector<const KnownValue*> inputs_of(const onnx::NodeProto& node) const;
   Tensor stored(Op& reader, const std::string& name, Op op);
+  std::vector<std::string> stored_as(std::string_view name) const;
+  Tensor read_weights(Op& reader, const std::vector<std::string>& names, const Output& joined);
   [[noreturn]] void fail(const std::string& message) const;
 
   const Model& model_;
@@ -127,6 +141,7 @@ class OnnxImporter {
   OpGraph graph_;
   std::map<std::string, Tensor, std::less<>> tensors_;       // by name of the model's tensor
   std::map<std::string, std::string, std::less<>> aliases_;  // tensors that are another one
+  std::map<std::string, Shape, std::less<>> strides_;        // of those that are not contiguous
   OpNames names_;                                            // of ops, and of all nodes
   std::set<std::string, std::less<>> node_names_;            // those that no op has yet
   std::set<std::string, std::less<>> trained_results_;       // those that a loss may be put on

@@ -4,6 +4,7 @@
 #include "formats/unsupported_models.hpp"
 #include "model/assemble.hpp"
 #include "operators.hpp"
+#include "weights.hpp"
 
 #include <emplace/base/error.hpp>
 
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -81,9 +83,11 @@ class Loader final : public NodeSink {
       fail("not an ONNX model: expected a ModelProto with a graph, in binary");
     }
     read_version();
+    notes_.emplace(graph());
     for (const TensorProto& tensor : graph().initializer()) {
       add_initializer(tensor, tensor.name());
     }
+    find_originals();
     bind_inputs();
     add_graph(graph(), 0);
     find_constants();
@@ -155,11 +159,27 @@ class Loader final : public NodeSink {
   void add_initializer(const TensorProto& tensor, const std::string& name) override {
     KnownValue& value = add_value(name, {tensor.dims().begin(), tensor.dims().end()},
                                   type_of(name, tensor.data_type()), Origin::kConstant);
-    if (is_floating(value.output.type) && !value.output.shape.empty()) {
+    if (is_floating(value.output.type) && !value.output.shape.empty() &&
+        notes_->may_be_trained(name)) {
       value.origin = Origin::kWeight;
     }
     pack(value, tensor.data_type());
     value.numbers = read_numbers(tensor);
+  }
+
+  // A weight that is tied to another one may be stored twice, once transposed.
+  void find_originals() {
+    for (const TensorProto& tensor : graph().initializer()) {
+      const TensorProto* original = notes_->original(tensor);
+      if (original == nullptr) {
+        continue;
+      }
+      const KnownValue& known = *find_value(original->name());
+      if (known.origin == Origin::kWeight &&
+          product(known.output.shape) == product(find_value(tensor.name())->output.shape)) {
+        model_.stored[tensor.name()] = {original->name()};
+      }
+    }
   }
 
   const KnownValue* find_value(std::string_view name) const override {
@@ -397,10 +417,10 @@ class Loader final : public NodeSink {
   // --- What is known before the step ---
 
   // Numbers in a node of kind Constant are trained if they are many, of which not all are alike:
-  // some exporters keep weights so.
-  static bool holds_weights(const onnx::NodeProto& node, const KnownValue& value) {
-    if (!is_standard(node, "Constant") || !is_floating(value.output.type) ||
-        product(value.output.shape) <= kMaxSetting) {
+  // some exporters keep weights so, but not PyTorch.
+  bool holds_weights(const onnx::NodeProto& node, const KnownValue& value) const {
+    if (model_.proto.producer_name() == "pytorch" || !is_standard(node, "Constant") ||
+        !is_floating(value.output.type) || product(value.output.shape) <= kMaxSetting) {
       return false;
     }
     return !value.numbers || std::ranges::any_of(value.numbers->values, [&](Number number) {
@@ -485,6 +505,7 @@ class Loader final : public NodeSink {
   const std::string& source_;
   const Dimensions& dimensions_;
   Model model_;
+  std::optional<ExporterNotes> notes_;
   Expansion expansion_{model_, *this};
   bool has_standard_opset_ = false;
   std::set<std::string, std::less<>> symbols_;  // of the inputs' dimensions

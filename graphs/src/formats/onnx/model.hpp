@@ -27,6 +27,8 @@ struct Model {
   std::vector<const onnx::NodeProto*> nodes{};  ///< each after those whose results it reads
   std::deque<onnx::NodeProto> made{};           ///< nodes that the file does not have as they are
   std::map<std::string, KnownValue, std::less<>> values{};
+  /// Weights that are others in another order: those, by name.
+  std::map<std::string, std::vector<std::string>, std::less<>> stored{};
 };
 
 /// Reads the model in `bytes`; `source` begins each error. Throws kFormat where it is broken or

@@ -10,6 +10,7 @@
 #include "fusions.hpp"
 #include "importer.hpp"
 #include "model.hpp"
+#include "weights.hpp"
 #endif
 
 #include <fmt/format.h>
@@ -65,6 +66,7 @@ std::string describe_uncounted(const std::map<std::string, int>& uncounted) {
 OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
   const auto dimensions = parse_dimensions(params.get<std::string>("dimensions"));
   onnx_model::Model model = onnx_model::load_model(bytes, source, dimensions);
+  onnx_model::restore_weights(model);
   onnx_model::fuse_layers(model);
   const bool training = params.get<bool>("training");
   onnx_model::OnnxImporter importer(model, source, training);

@@ -141,7 +141,7 @@ constexpr std::array kRows = {
     Row{"FusedBatchNormV3", "batch_norm", "0", to::batch_norm, shapes::batch_norm, "ss"},
     unknown("GRUBlockCell"),
     Row{"Gather", "gather", "01", to::gather, shapes::gather, "ss"},
-    ruled("GatherNd", "gather_nd", shapes::gather_nd, "ss"),
+    ruled("GatherNd", "gather", shapes::gather_nd, "ss"),
     Row{"GatherV2", "gather", "01", to::gather, shapes::gather_v2, "ssi"},
     Row{"Greater", "greater", "01"},
     Row{"GreaterEqual", "greater_or_equal", "01"},

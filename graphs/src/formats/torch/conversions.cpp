@@ -1,6 +1,7 @@
 #include "conversions.hpp"
 
 #include "model/assemble.hpp"
+#include "model/strides.hpp"
 #include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
@@ -25,6 +26,20 @@ void drop(TorchNode& node, ValueId x) {
   const Output& result = node.output();
   node.give(node.result(),
             node.make("dropout", {}, {result, make_output(result.shape, DataType::kBool)}, {x}));
+}
+
+// A copy of a tensor whose elements stand one after another.
+Tensor add_copy(TorchNode& node, ValueId x) {
+  const TorchValue& from = node.value(x);
+  auto stored = stored_order(from.output.shape, from.strides);
+  if (!stored) {
+    return node.make("copy", {}, {from.output}, {x});
+  }
+  // As it lies in memory, and from there into the order of its axes.
+  const Tensor below =
+      node.make("reshape", {}, {make_output(std::move(stored->shape), from.output.type)}, {x});
+  return node.make("transpose", TransposeAttributes{.perm = std::move(stored->perm)}, {from.output},
+                   {below});
 }
 
 }  // namespace
@@ -54,26 +69,24 @@ void first_result(TorchNode& node, std::string_view kind) {
 
 void unchanged(TorchNode& node, std::string_view) { node.view(self_of(node)); }
 
-// A tensor is copied where it gets another order in memory, or memory of its own.
-void copied(TorchNode& node, std::string_view kind) {
+// A copy takes time where it gets another order in memory.
+void copied(TorchNode& node, std::string_view) {
   const ValueId x = self_of(node);
-  if (auto reordered = node.reordered(x)) {
-    TransposeAttributes attributes;
-    attributes.perm.assign(reordered->axes.begin(), reordered->axes.end());
-    node.add("transpose", std::move(attributes), {reordered->source});
-  } else if (node.is_part(x)) {
-    node.add(kind, {}, {x});
-  } else {
-    node.view(x);
+  if (node.value(x).strides == node.value(node.result()).strides) {
+    return node.view(x);
   }
+  node.give(node.result(), add_copy(node, x));
 }
 
-// A view of the same elements. Repeats get memory of their own where they are given another shape.
+// A view of the same elements, unless their order in memory does not allow it.
 void view(TorchNode& node, std::string_view) {
   const std::string_view op = node.call().op;
   const ValueId x = self_of(node);
-  if (op == "reshape" && node.is_repeated(x)) {
-    return node.add("copy", {}, {x});
+  const TorchValue& from = node.value(x);
+  if ((op == "reshape" || op == "flatten") &&
+      !strides_in_shape(from.output.shape, from.strides, node.output().shape)) {
+    const Tensor copy = add_copy(node, x);
+    return node.give(node.result(), node.make("reshape", {}, {node.output()}, {copy}));
   }
   const std::size_t rank = node.value(x).output.shape.size();
   if (rank == 0 || node.output().shape.size() != rank) {

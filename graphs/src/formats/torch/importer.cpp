@@ -117,13 +117,6 @@ bool TorchNode::is_stored_transposed(ValueId id) const {
   return value(importer_.below_views(id)).origin == Origin::kParameter && reordered(id);
 }
 
-bool TorchNode::is_part(ValueId id) const {
-  const std::string_view kind = importer_.maker_of(id);
-  return kind != "reshape" && result_memory_of(kind) == ResultMemory::kView;
-}
-
-bool TorchNode::is_repeated(ValueId id) const { return importer_.maker_of(id) == "expand_view"; }
-
 bool TorchNode::is_training() const { return importer_.training_; }
 
 void TorchNode::add(std::string_view op_name, Attributes attributes,
@@ -386,13 +379,6 @@ ValueId TorchImporter::below_views(ValueId id) const {
   return id;
 }
 
-// The kind of the op that made a tensor, or what it is a view of; empty if there is none yet.
-std::string_view TorchImporter::maker_of(ValueId id) const {
-  const auto tensor = tensors_.find(below_views(id));
-  return tensor == tensors_.end() ? std::string_view()
-                                  : std::string_view(graph_[index_of(tensor->second.op)].kind);
-}
-
 Tensor TorchImporter::read(Op& reader, ValueId id, bool as_stored) {
   if (const auto known = tensors_.find(id); known != tensors_.end()) {
     return known->second;
@@ -461,24 +447,27 @@ void TorchImporter::add_unread_parameters() {
   }
 }
 
-// The mean cross entropy of the softmax of a result, whose last dimension is the classes.
-Tensor TorchImporter::add_cross_entropy(ValueId logits, std::string_view name) {
+// The mean cross entropy of a result, whose last dimension is the classes: of its softmax, or of
+// its sigmoid where there is one class.
+Tensor TorchImporter::add_cross_entropy(ValueId logits) {
   const Output output = value(logits).output;
   const std::int64_t columns = output.shape.back();
   const std::int64_t rows = columns == 0 ? 0 : product(output.shape) / columns;
-  Op loss{.name = unique_name(fmt::format("loss/{}", name)), .scope = "loss"};
+  const bool is_yes_or_no = columns == 1;
+  const std::string kind = is_yes_or_no ? "sigmoid_cross_entropy" : "softmax_cross_entropy";
+  Op loss{.name = unique_name("loss/" + kind), .scope = "loss"};
   Tensor matrix = read(loss, logits, false);
-  const Output flat = make_output({rows, columns}, output.type);
-  if (output.shape.size() != 2) {
+  const Output flat = is_yes_or_no ? output : make_output({rows, columns}, output.type);
+  if (flat.shape.size() != output.shape.size()) {
     Op flatten{.name = unique_name("loss/reshape"), .outputs = {flat}, .scope = "loss"};
     operators::define(flatten, "reshape", {}, std::array{output});
     matrix = {append_op(graph_, std::move(flatten), {matrix}), 0};
   }
-  const Output classes = make_output({rows}, DataType::kInt64);
+  const Output classes = is_yes_or_no ? output : make_output({rows}, DataType::kInt64);
   Op labels{
       .name = unique_name("labels"), .kind = "input", .shape = classes.shape, .outputs = {classes}};
   const Tensor truth{append_op(graph_, std::move(labels), {}), 0};
-  operators::define(loss, "softmax_cross_entropy", {}, std::array{flat, classes});
+  operators::define(loss, kind, {}, std::array{flat, classes});
   return {append_op(graph_, std::move(loss), {matrix, truth}), 0};
 }
 
@@ -514,7 +503,7 @@ void TorchImporter::add_loss() {
   std::vector<Tensor> losses;
   for (const ValueId id : computed) {
     if (value(id).output.shape == shape) {
-      losses.push_back(add_cross_entropy(id, "softmax_cross_entropy"));
+      losses.push_back(add_cross_entropy(id));
     }
   }
   if (losses.size() > 1) {

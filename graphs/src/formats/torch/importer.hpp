@@ -82,12 +82,6 @@ class TorchNode {
   /// Says whether a matrix of parameters is stored transposed.
   bool is_stored_transposed(ValueId id) const;
 
-  /// Says whether a tensor is part of another one, or repeats it, without having been copied.
-  bool is_part(ValueId id) const;
-
-  /// Says whether a tensor repeats another one, without having been copied.
-  bool is_repeated(ValueId id) const;
-
   /// Says whether the graph is to be trained.
   bool is_training() const;
 
@@ -183,13 +177,12 @@ class TorchImporter {
   void add_call(const TorchCall& call);
   void add_unread_parameters();
   void add_loss();
-  Tensor add_cross_entropy(ValueId logits, std::string_view name);
+  Tensor add_cross_entropy(ValueId logits);
   std::string unique_name(const std::string& name);
   bool is_variable(ValueId id) const;
   Tensor stored(Op& reader, const std::string& key, Op op);
   Tensor read(Op& reader, ValueId id, bool as_stored);
   ValueId below_views(ValueId id) const;
-  std::string_view maker_of(ValueId id) const;
   [[noreturn]] void fail(const std::string& message) const;
 
   Program program_;

@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include "model/assemble.hpp"
+#include "model/strides.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/json_cursor.hpp>
@@ -62,6 +63,20 @@ Output read_tensor(const JsonCursor& meta) {
   return output;
 }
 
+// Files of early versions have no strides.
+std::vector<std::int64_t> read_strides(const JsonCursor& meta,
+                                       const std::vector<std::int64_t>& shape) {
+  const auto given = meta.find("strides");
+  std::vector<std::int64_t> strides;
+  if (given && given->is_array()) {
+    for (const JsonCursor& stride : given->elements()) {
+      strides.push_back(read_size(stride));
+    }
+  }
+  return strides.size() == shape.size() ? normal_strides(shape, std::move(strides))
+                                        : contiguous_strides(shape);
+}
+
 // The module that calls a node is the last of "key,path,class;key,path,class".
 std::string read_module(const JsonCursor& node) {
   const auto metadata = node.find("metadata");
@@ -113,6 +128,8 @@ class ProgramReader {
       ids_.emplace(key, static_cast<ValueId>(program_.values.size()));
       program_.values.push_back(
           {.name = key, .output = read_tensor(meta), .is_trained = trained && trained->boolean()});
+      TorchValue& value = program_.values.back();
+      value.strides = read_strides(meta, value.output.shape);
     }
     read_inputs(module.at("signature").at("input_specs"));
     for (const JsonCursor& node : graph.at("nodes").elements()) {

@@ -31,8 +31,9 @@ enum class Origin : std::uint8_t {
 
 /// Describes one tensor.
 struct TorchValue {
-  std::string name{};  ///< of a parameter or buffer its path in the model
-  Output output{};     ///< shape, type and bytes
+  std::string name{};                   ///< of a parameter or buffer its path in the model
+  Output output{};                      ///< shape, type and bytes
+  std::vector<std::int64_t> strides{};  ///< how far apart in memory neighbours along each axis are
   Origin origin = Origin::kComputed;
   bool is_trained = false;  ///< an optimizer updates it
   bool is_random = false;   ///< drawn at random in each step, but for its shape a constant

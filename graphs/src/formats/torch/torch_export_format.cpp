@@ -2,6 +2,7 @@
 // says what becomes of one, formats/torch/operators.cpp how its operators become ops.
 
 #include "archive.hpp"
+#include "fusions.hpp"
 #include "importer.hpp"
 
 #include <emplace/base/error.hpp>
@@ -31,6 +32,7 @@ OpGraph read(std::string_view bytes, const std::string& source, const Params& pa
     if (!weights.empty()) {
       torch_program::join_tied_weights(program, weights, source);
     }
+    torch_program::fuse_rms_norms(program);
     if (program.name.empty()) {
       program.name = std::filesystem::path(source).stem().string();
     }
