@@ -69,14 +69,15 @@ class AttentionFuser : Rewriter {
     fused.set_op_type("Attention");
     fused.add_input(queries);
     const auto keys = find_transposed(transposed_keys);
-    fused.add_input(keys.value_or(transposed_keys + "/keys"));
+    const std::string made_keys = at(result).output(0) + "/keys";
+    fused.add_input(keys.value_or(made_keys));
     fused.add_input(values);
     if (!mask.empty()) {
       fused.add_input(condition_of(mask));
     }
     replace(nodes, std::move(fused));
     if (!keys) {
-      put_transpose(*product, transposed_keys, transposed_keys + "/keys");
+      put_transpose(*product, transposed_keys, made_keys);
     }
   }
 

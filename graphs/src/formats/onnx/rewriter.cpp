@@ -21,6 +21,10 @@ Rewriter::Rewriter(Model& model) : model_(model), is_gone_(model.nodes.size(), f
       makers_[name] = i;
     }
   }
+  // Inputs and results that are left out have no name.
+  reads_.erase("");
+  readers_.erase("");
+  makers_.erase("");
 }
 
 bool Rewriter::is_of(Index index, std::string_view op_type) const {

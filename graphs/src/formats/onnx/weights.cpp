@@ -45,8 +45,8 @@ bool is_transpose(const onnx::TensorProto& one, const onnx::TensorProto& other) 
   const std::string_view right = other.raw_data();
   const auto rows = static_cast<std::size_t>(one.dims(0));
   const auto columns = static_cast<std::size_t>(one.dims(1));
-  if (one.data_type() != other.data_type() || left.empty() || left.size() != right.size() ||
-      left.size() % (rows * columns) != 0) {
+  if (one.data_type() != other.data_type() || left.empty() || rows * columns == 0 ||
+      left.size() != right.size() || left.size() % (rows * columns) != 0) {
     return false;
   }
   const std::size_t bytes = left.size() / (rows * columns);
@@ -71,7 +71,9 @@ class WeightRestorer {
     for (const onnx::NodeProto* node : model_.nodes) {
       if (const auto weights = weights_of(*node)) {
         for (const std::string& name : node->output()) {
-          moved_[name] = {*weights, node};
+          if (!name.empty()) {
+            moved_[name] = {*weights, node};
+          }
         }
       } else {
         for (const std::string& name : node->input()) {
@@ -143,7 +145,7 @@ class WeightRestorer {
   }
 
   void add_use(const std::string& name) {
-    if (!used_.insert(name).second) {
+    if (name.empty() || !used_.insert(name).second) {
       return;
     }
     if (const auto moved = moved_.find(name); moved != moved_.end()) {

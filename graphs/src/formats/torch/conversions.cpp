@@ -4,13 +4,8 @@
 #include "model/strides.hpp"
 #include "operators/operators.hpp"
 
-#include <emplace/base/error.hpp>
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 
 namespace emplace::torch_program {
@@ -88,27 +83,7 @@ void view(TorchNode& node, std::string_view) {
     const Tensor copy = add_copy(node, x);
     return node.give(node.result(), node.make("reshape", {}, {node.output()}, {copy}));
   }
-  const std::size_t rank = node.value(x).output.shape.size();
-  if (rank == 0 || node.output().shape.size() != rank) {
-    return node.view(x);
-  }
-  std::vector<std::size_t> axes(rank);
-  std::iota(axes.begin(), axes.end(), std::size_t{0});
-  if (op == "permute" || op == "movedim") {
-    const Shape dims = node.integers("dims", {});
-    if (dims.size() != rank) {
-      return node.view(x);
-    }
-    std::ranges::transform(dims, axes.begin(), [&](auto dim) { return axis_of(dim, rank); });
-  } else if (op == "t" || op == "numpy_T" || op == "mT") {
-    if (rank == 2) {
-      std::swap(axes[0], axes[1]);
-    }
-  } else if (op == "transpose" || op == "swapaxes") {
-    std::swap(axes[axis_of(node.integer("dim0", 0), rank)],
-              axes[axis_of(node.integer("dim1", 1), rank)]);
-  }
-  node.view(x, std::ranges::is_sorted(axes) ? std::vector<std::size_t>() : std::move(axes));
+  node.view(x);
 }
 
 // Repeats along new or single dimensions; where nothing is repeated it is the tensor itself.
@@ -306,13 +281,5 @@ void extreme(TorchNode& node, std::string_view kind) {
 std::int64_t elements(const Output& value) { return product(value.shape); }
 
 ValueId self_of(const TorchNode& node) { return node.expect({"self", "input", "data"}); }
-
-std::size_t axis_of(std::int64_t dimension, std::size_t rank) {
-  const auto extent = static_cast<std::int64_t>(std::max<std::size_t>(rank, 1));
-  if (dimension < -extent || dimension >= extent) {
-    throw Error(ErrorCode::kFormat, fmt::format("dimension {} of a tensor of {}", dimension, rank));
-  }
-  return static_cast<std::size_t>(dimension < 0 ? dimension + extent : dimension);
-}
 
 }  // namespace emplace::torch_program

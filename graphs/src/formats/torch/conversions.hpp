@@ -36,9 +36,6 @@ std::int64_t elements(const Output& value);
 /// Returns the tensor that an operator is about; its name depends on the operator.
 ValueId self_of(const TorchNode& node);
 
-/// Returns the dimension that an argument counts, from the end if it is negative.
-std::size_t axis_of(std::int64_t dimension, std::size_t rank);
-
 /// Throws kFormat unless a tensor, which is `what`, has so many dimensions.
 void expect_rank(const TorchNode& node, ValueId id, std::size_t rank, std::string_view what);
 

@@ -4,6 +4,7 @@
 #include "conversions.hpp"
 #include "model/assemble.hpp"
 #include "model/element_type.hpp"
+#include "model/strides.hpp"
 #include "operators/operators.hpp"
 #include "transforms/losses.hpp"
 
@@ -114,7 +115,9 @@ Operand Operand::stored(ValueId id) {
 }
 
 bool TorchNode::is_stored_transposed(ValueId id) const {
-  return value(importer_.below_views(id)).origin == Origin::kParameter && reordered(id);
+  const TorchValue& seen = value(id);
+  return value(importer_.below_views(id)).origin == Origin::kParameter &&
+         stored_order(seen.output.shape, seen.strides);
 }
 
 bool TorchNode::is_training() const { return importer_.training_; }
@@ -237,30 +240,7 @@ void TorchNode::give_results(Tensor first) {
   }
 }
 
-void TorchNode::view(ValueId id, std::vector<std::size_t> axes) {
-  importer_.views_.insert_or_assign(result(), TorchImporter::View{id, std::move(axes)});
-}
-
-std::optional<TorchNode::Reordered> TorchNode::reordered(ValueId id) const {
-  std::vector<std::size_t> axes;
-  ValueId at = id;
-  for (auto view = importer_.views_.find(at); view != importer_.views_.end();
-       view = importer_.views_.find(at)) {
-    const std::vector<std::size_t>& inner = view->second.axes;
-    if (inner.empty()) {
-      // A change of shape above which nothing is reordered does no harm; below it ends the search.
-      if (!axes.empty() || value(view->second.base).output.shape != value(at).output.shape) {
-        break;
-      }
-    } else if (axes.empty()) {
-      axes = inner;
-    } else {
-      std::ranges::transform(axes, axes.begin(), [&](std::size_t axis) { return inner[axis]; });
-    }
-    at = view->second.base;
-  }
-  return axes.empty() ? std::nullopt : std::optional(Reordered{at, std::move(axes)});
-}
+void TorchNode::view(ValueId id) { importer_.views_.insert_or_assign(result(), id); }
 
 // --- TorchImporter ---
 
@@ -374,7 +354,7 @@ Tensor TorchImporter::stored(Op& reader, const std::string& key, Op op) {
 
 ValueId TorchImporter::below_views(ValueId id) const {
   for (auto view = views_.find(id); view != views_.end(); view = views_.find(id)) {
-    id = view->second.base;
+    id = view->second;
   }
   return id;
 }

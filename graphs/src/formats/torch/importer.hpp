@@ -15,7 +15,6 @@
 #include <emplace/graphs/op_graph.hpp>
 
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -133,17 +132,8 @@ class TorchNode {
   /// Says that the results of the call that are there are the outputs of an op.
   void give_results(Tensor first);
 
-  /// Says that the first result holds the elements of `id`, in its own shape; `axes` say how they
-  /// are reordered, if they are: axis i of the result is axis axes[i].
-  void view(ValueId id, std::vector<std::size_t> axes = {});
-
-  /// Returns the axes by which a view's elements stand in another order than those of what it is
-  /// a view of, and that tensor; nothing if they do not.
-  struct Reordered {
-    ValueId source;
-    std::vector<std::size_t> axes;
-  };
-  std::optional<Reordered> reordered(ValueId id) const;
+  /// Says that the first result holds the elements of `id`, in its own shape and order.
+  void view(ValueId id);
 
  private:
   TorchImporter& importer_;
@@ -163,11 +153,6 @@ class TorchImporter {
 
  private:
   friend class TorchNode;
-
-  struct View {
-    ValueId base;
-    std::vector<std::size_t> axes;
-  };
 
   TorchValue& value(ValueId id) { return program_.values[place_of(id)]; }
   const TorchValue& value(ValueId id) const { return program_.values[place_of(id)]; }
@@ -190,7 +175,7 @@ class TorchImporter {
   bool training_ = false;
   OpGraph graph_;
   std::map<ValueId, Tensor> tensors_;
-  std::map<ValueId, View> views_;
+  std::map<ValueId, ValueId> views_;                   // what each is a view of
   std::map<std::string, Tensor, std::less<>> stored_;  // variables and constants by name
   std::set<ValueId> joined_;                           // parameters that are part of a variable
   std::map<ValueId, std::vector<std::string_view>> readers_;
