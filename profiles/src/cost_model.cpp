@@ -12,24 +12,30 @@ Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math) {
   }
   for (const MeasuredCost& measured : op.measured) {
     if (measured.device_class == profile.device_class) {
-      return {.us = measured.cost_us, .source = CostSource::kMeasured, .spread = measured.spread};
+      return {.us = measured.cost_us,
+              .source = CostSource::kMeasured,
+              .relative_deviation = measured.relative_deviation};
     }
   }
   if (const OpMeasurement* measured = profile.measured.find(op)) {
-    return {.us = measured->us, .source = CostSource::kMeasured, .spread = measured->spread};
+    return {.us = measured->us,
+            .source = CostSource::kMeasured,
+            .relative_deviation = measured->relative_deviation};
   }
   const OpWork work = op_work(op);
   const Arithmetic arithmetic = arithmetic_of(profile, op.kind, key_type(op), math);
   const Roofline& roofline = roofline_of(profile, op.kind, op.shape, arithmetic);
   const TimeEstimate expected = {.us = roofline_us(roofline, work, rates_of(profile, arithmetic)),
-                                 .spread = roofline.spread};
+                                 .relative_deviation = roofline.relative_deviation};
   if (const auto between =
           profile.measured.estimate(op.kind, key_type(op), work.flops, work.bytes, expected)) {
-    return {.us = between->us, .source = CostSource::kInterpolated, .spread = between->spread};
+    return {.us = between->us,
+            .source = CostSource::kInterpolated,
+            .relative_deviation = between->relative_deviation};
   }
   return {.us = expected.us,
           .source = &roofline != &profile.fallback ? CostSource::kRoofline : CostSource::kGuess,
-          .spread = expected.spread};
+          .relative_deviation = expected.relative_deviation};
 }
 
 Arithmetic arithmetic_of(const DeviceProfile& profile, std::string_view kind, DataType type,

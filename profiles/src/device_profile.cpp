@@ -33,8 +33,8 @@ Roofline read_numbers(const JsonCursor& json) {
                     .compute_efficiency =
                         json.at("compute_efficiency").number(kMinEfficiency, kMaxComputeEfficiency),
                     .memory_efficiency = json.at("memory_efficiency").number(kMinEfficiency, 1)};
-  if (const auto spread = json.find("spread")) {
-    roofline.spread = spread->number(0, kMaxCostSpread);
+  if (const auto deviation = json.find("relative_deviation", "spread")) {
+    roofline.relative_deviation = deviation->number(0, kMaxRelativeDeviation);
   }
   if (const auto form = json.find("form")) {
     roofline.form = static_cast<CostForm>(form->one_of(kCostForms));
@@ -56,14 +56,15 @@ Roofline read_numbers(const JsonCursor& json) {
 }
 
 Roofline read_roofline(const JsonCursor& json) {
-  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency", "spread", "form",
-                    "tile_efficiencies"});
+  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency", "relative_deviation",
+                    "spread", "form", "tile_efficiencies"});
   return read_numbers(json);
 }
 
 CostCase read_case(const JsonCursor& json, OpClass op_class) {
   json.expect_only({"kinds", "window", "arithmetic", "proxy", "fixed_us", "compute_efficiency",
-                    "memory_efficiency", "spread", "form", "tile_efficiencies"});
+                    "memory_efficiency", "relative_deviation", "spread", "form",
+                    "tile_efficiencies"});
   CostCase which;
   if (const auto kinds = json.find("kinds")) {
     for (const JsonCursor& element : kinds->elements()) {
@@ -88,8 +89,8 @@ CostCase read_case(const JsonCursor& json, OpClass op_class) {
 }
 
 void read_class(const JsonCursor& json, std::size_t at, DeviceProfile& profile) {
-  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency", "spread", "form",
-                    "tile_efficiencies", "cases"});
+  json.expect_only({"fixed_us", "compute_efficiency", "memory_efficiency", "relative_deviation",
+                    "spread", "form", "tile_efficiencies", "cases"});
   profile.rooflines[at] = read_numbers(json);
   if (const auto cases = json.find("cases")) {
     for (const JsonCursor& element : cases->elements()) {

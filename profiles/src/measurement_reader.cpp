@@ -1,6 +1,7 @@
 #include "measurement_reader.hpp"
 
 #include <emplace/base/error.hpp>
+#include <emplace/graphs/graph_json.hpp>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,8 @@ constexpr double kMaxError = 1e9;
 constexpr std::int32_t kMaxCount = std::numeric_limits<std::int32_t>::max();
 
 OpMeasurement read_measurement(const JsonCursor& json) {
-  json.expect_only({"kind", "shape", "type", "us", "spread", "runs", "library", "flops", "bytes"});
+  json.expect_only({"kind", "shape", "type", "attributes", "us", "relative_deviation", "spread",
+                    "runs", "library", "flops", "bytes"});
   OpMeasurement measurement;
   measurement.key.kind = json.at("kind").non_empty_text();
   for (const JsonCursor& dimension : json.at("shape").elements()) {
@@ -30,9 +32,13 @@ OpMeasurement read_measurement(const JsonCursor& json) {
   if (const auto type = json.find("type")) {
     measurement.key.type = static_cast<DataType>(type->one_of(kDataTypes));
   }
+  if (const auto attributes = json.find("attributes")) {
+    const Op op{.kind = measurement.key.kind, .shape = measurement.key.shape};
+    measurement.key.attributes = attributes_text(read_attributes(*attributes, op));
+  }
   measurement.us = json.at("us").number(kMinUs, kMaxUs);
-  if (const auto spread = json.find("spread")) {
-    measurement.spread = spread->number(0, kMaxCostSpread);
+  if (const auto deviation = json.find("relative_deviation", "spread")) {
+    measurement.relative_deviation = deviation->number(0, kMaxRelativeDeviation);
   }
   measurement.runs = static_cast<std::int32_t>(json.at("runs").integer(1, kMaxCount));
   measurement.library = json.at("library").non_empty_text();
@@ -68,9 +74,9 @@ MeasurementTable read_measurements(const JsonCursor& json) {
     OpMeasurement measurement = read_measurement(element);
     const auto [other, is_new] = place_of.emplace(measurement.key, measurements.size());
     if (!is_new) {
-      element.fail(
-          fmt::format("kind, shape and type are those of measurement {} already (counted from 0)",
-                      other->second));
+      element.fail(fmt::format(
+          "kind, shape, type and attributes are those of measurement {} already (counted from 0)",
+          other->second));
     }
     measurements.push_back(std::move(measurement));
   }

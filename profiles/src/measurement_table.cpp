@@ -1,5 +1,6 @@
 #include <emplace/base/check.hpp>
 #include <emplace/base/elementary.hpp>
+#include <emplace/graphs/graph_json.hpp>
 #include <emplace/profiles/measurement_table.hpp>
 
 #include <algorithm>
@@ -71,7 +72,7 @@ bool covers(const std::vector<Point>& hull, Point point, double tolerance) {
 
 struct Bound {
   double us = 0;
-  double spread = 0;  // of the measurement
+  double relative_deviation = 0;  // of the measurement
 
   auto operator<=>(const Bound&) const = default;
 };
@@ -86,8 +87,8 @@ class Bounds {
     std::vector<Bound> bounds;
     bounds.reserve(2 * measurements_.size());
     for (const OpMeasurement& measurement : measurements_) {
-      bounds.push_back({lower_us(measurement), measurement.spread});
-      bounds.push_back({upper_us(measurement), measurement.spread});
+      bounds.push_back({lower_us(measurement), measurement.relative_deviation});
+      bounds.push_back({upper_us(measurement), measurement.relative_deviation});
     }
     const auto above = bounds.begin() + static_cast<std::ptrdiff_t>(measurements_.size());
     std::nth_element(bounds.begin(), above, bounds.end());
@@ -96,14 +97,14 @@ class Bounds {
 
     // Of a time that may be anywhere between the two: a standard deviation of width / sqrt(12).
     double undecided = (above->us - lower.us) / (us * std::sqrt(12.0));
-    if (expected.spread > 0) {
-      undecided = std::min(undecided, expected.spread);
+    if (expected.relative_deviation > 0) {
+      undecided = std::min(undecided, expected.relative_deviation);
     }
     const double contradiction = contradiction_at(us);
-    const double own = std::max(lower.spread, above->spread);
-    const double spread =
+    const double own = std::max(lower.relative_deviation, above->relative_deviation);
+    const double relative_deviation =
         std::sqrt(undecided * undecided + contradiction * contradiction + own * own);
-    return {.us = us, .spread = std::min(spread, kMaxCostSpread)};
+    return {.us = us, .relative_deviation = std::min(relative_deviation, kMaxRelativeDeviation)};
   }
 
  private:
@@ -138,7 +139,8 @@ class Bounds {
 
 // The order of the table: those of one kind and type stand together.
 auto order_of(const OpMeasurement& measurement) {
-  return std::tie(measurement.key.kind, measurement.key.type, measurement.key.shape);
+  const OpKey& key = measurement.key;
+  return std::tie(key.kind, key.type, key.shape, key.attributes);
 }
 
 }  // namespace
@@ -194,7 +196,15 @@ const OpMeasurement* MeasurementTable::find(const Op& op) const {
   const auto found = std::partition_point(
       measurements_.begin() + static_cast<std::ptrdiff_t>(group->begin), end,
       [&](const OpMeasurement& measurement) { return measurement.key.shape < op.shape; });
-  return found != end && found->key.shape == op.shape ? &*found : nullptr;
+  if (found == end || found->key.shape != op.shape) {
+    return nullptr;
+  }
+  // Of sizes that were not measured with these attributes, others are the best that there is.
+  const std::string attributes = attributes_text(op.attributes);
+  const auto others = std::find_if(found, end, [&](const OpMeasurement& measurement) {
+    return measurement.key.shape != op.shape || measurement.key.attributes == attributes;
+  });
+  return others != end && others->key.shape == op.shape ? &*others : &*found;
 }
 
 std::optional<TimeEstimate> MeasurementTable::estimate(std::string_view kind, DataType type,

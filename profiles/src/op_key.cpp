@@ -1,3 +1,4 @@
+#include <emplace/graphs/graph_json.hpp>
 #include <emplace/profiles/op_key.hpp>
 
 namespace emplace {
@@ -6,6 +7,11 @@ DataType key_type(const Op& op) {
   return op.outputs.empty() ? DataType::kFloat32 : op.outputs.front().type;
 }
 
-OpKey key_of(const Op& op) { return {.kind = op.kind, .shape = op.shape, .type = key_type(op)}; }
+OpKey key_of(const Op& op) {
+  return {.kind = op.kind,
+          .shape = op.shape,
+          .type = key_type(op),
+          .attributes = attributes_text(op.attributes)};
+}
 
 }  // namespace emplace

@@ -28,8 +28,8 @@ Json to_json(const Roofline& roofline) {
   Json json = {{"fixed_us", roofline.fixed_us},
                {"compute_efficiency", roofline.compute_efficiency},
                {"memory_efficiency", roofline.memory_efficiency}};
-  if (roofline.spread != 0) {
-    json.add("spread", roofline.spread);
+  if (roofline.relative_deviation != 0) {
+    json.add("relative_deviation", roofline.relative_deviation);
   }
   if (roofline.form != CostForm::kMaximum) {
     json.add("form", to_string(roofline.form));
@@ -83,8 +83,11 @@ Json to_json(const OpMeasurement& measurement) {
   if (measurement.key.type != DataType::kFloat32) {
     json.add("type", to_string(measurement.key.type));
   }
+  if (!measurement.key.attributes.empty()) {
+    json.add("attributes", Json::of_text(measurement.key.attributes));
+  }
   json.add("us", measurement.us);
-  json.add("spread", measurement.spread);
+  json.add("relative_deviation", measurement.relative_deviation);
   json.add("runs", measurement.runs);
   json.add("library", measurement.library);
   json.add("flops", measurement.flops);

@@ -112,7 +112,7 @@ void Problem::compile_costs() {
       const Cost cost = op_cost(profile, (*graph_)[op], cluster_->math);
       cost_us_.push_back(cost.us);
       cost_source_.push_back(cost.source);
-      cost_spread_.push_back(cost.spread);
+      cost_deviation_.push_back(cost.relative_deviation);
       sum_us += cost.us + overhead_us;
     }
     if (!(sum_us < kMaxSum)) {

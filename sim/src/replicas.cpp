@@ -26,7 +26,7 @@ namespace {
 constexpr double kNormalOf95Percent = 1.959963984540054;
 
 bool is_uncertain(const Problem& problem, OpId op, DeviceId device) {
-  return problem.cost_us(op, device) > 0 && problem.cost_spread(op, device) > 0;
+  return problem.cost_us(op, device) > 0 && problem.cost_deviation(op, device) > 0;
 }
 
 // One thread's copy of the problem, whose costs are replaced again and again.
@@ -109,14 +109,16 @@ class CostDraws {
     }
   }
 
-  // Profiles of one class may have different spreads: then they share the normal number only.
+  // Profiles of one class may have different relative deviations: then they share the normal number
+  // only.
   std::size_t factor_of(OpId op, DeviceId device) {
-    const double spread = problem_.cost_spread(op, device);
+    const double relative_deviation = problem_.cost_deviation(op, device);
     const std::size_t normal =
         normals_.emplace(error_source(op, device), normals_.size()).first->second;
-    const auto [factor, is_new] = factor_of_.emplace(std::pair(normal, spread), factors_.size());
+    const auto [factor, is_new] =
+        factor_of_.emplace(std::pair(normal, relative_deviation), factors_.size());
     if (is_new) {
-      factors_.push_back({normal, LogNormal(spread)});
+      factors_.push_back({normal, LogNormal(relative_deviation)});
     }
     return factor->second;
   }

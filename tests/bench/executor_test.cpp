@@ -157,7 +157,7 @@ TEST_F(ExecutorTest, CellsKeepTheirStepTimesInTheSameDrawsOfUncertainCosts) {
   for (DeviceProfile& profile : cluster.profiles) {
     for (auto& roofline : profile.rooflines) {
       if (roofline) {
-        roofline->spread = 0.2;
+        roofline->relative_deviation = 0.2;
       }
     }
   }

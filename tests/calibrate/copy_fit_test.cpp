@@ -27,7 +27,7 @@ CopySample copy_of(std::string from, std::string to, std::int64_t bytes, double 
           .host = host,
           .bytes = bytes,
           .beside = std::move(beside),
-          .time = {.median_us = us, .spread = 0.01, .runs = 20}};
+          .time = {.median_us = us, .relative_deviation = 0.01, .runs = 20}};
 }
 
 double line_us(std::int64_t bytes, double alpha_us = kAlphaUs, double bytes_per_us = kBytesPerUs) {

@@ -47,7 +47,7 @@ OpSample sample_of(std::string kind, std::vector<std::int64_t> shape, std::int64
                     .bytes_read = bytes / 2,
                     .bytes_written = bytes - bytes / 2};
   sample.library = "cudnn";
-  sample.time = {.median_us = us, .spread = 0.01, .runs = 20};
+  sample.time = {.median_us = us, .relative_deviation = 0.01, .runs = 20};
   return sample;
 }
 
@@ -107,7 +107,7 @@ constexpr Roofline kTruth = {.fixed_us = 4, .compute_efficiency = 0.6, .memory_e
 TEST(Fit, FindsTheRooflineOfSamplesWithoutNoise) {
   const DeviceProfile profile = fit(draw("conv2d", kTruth, {}));
   expect_near(roofline(profile, OpClass::kConvolution), kTruth, 1e-3);
-  EXPECT_LT(roofline(profile, OpClass::kConvolution).spread, 1e-3);
+  EXPECT_LT(roofline(profile, OpClass::kConvolution).relative_deviation, 1e-3);
 }
 
 TEST(Fit, FindsTheRooflineThroughNoise) {
@@ -123,7 +123,7 @@ TEST(Fit, IsNotMovedFarByOddSamples) {
 
 TEST(Fit, SpreadIsThatOfTheNoise) {
   const DeviceProfile profile = fit(draw("conv2d", kTruth, {.count = 400, .noise = 0.08}));
-  EXPECT_NEAR(roofline(profile, OpClass::kConvolution).spread, 0.08, 0.015);
+  EXPECT_NEAR(roofline(profile, OpClass::kConvolution).relative_deviation, 0.08, 0.015);
 }
 
 // The mean absolute value of a normal error is sqrt(2 / pi) of its standard deviation.
@@ -200,7 +200,7 @@ TEST(Fit, ClassOfFewShapesGetsTheFallbackAndSaysSo) {
 
 TEST(Fit, OfNoSamplesIsAGuess) {
   const DeviceProfile profile = fit({});
-  EXPECT_EQ(profile.fallback.spread, kMaxCostSpread);
+  EXPECT_EQ(profile.fallback.relative_deviation, kMaxRelativeDeviation);
   EXPECT_THAT(profile.provenance.notes, HasSubstr("the fallback is a guess"));
 }
 
@@ -248,7 +248,7 @@ TEST(Fit, CostsOfMeasuredOpsAreWhatWasMeasured) {
     const Cost cost = op_cost(profile, sample.site.op);
     EXPECT_EQ(cost.source, CostSource::kMeasured);
     EXPECT_EQ(cost.us, sample.time.median_us);
-    EXPECT_EQ(cost.spread, 0.01);
+    EXPECT_EQ(cost.relative_deviation, 0.01);
   }
 }
 

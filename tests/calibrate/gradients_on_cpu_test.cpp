@@ -22,11 +22,11 @@
 namespace emplace::calibrate::gradients_on_cpu_test {
 namespace {
 
-// A network that ends in its loss. `spread` is how far from zero its variables get.
+// A network that ends in its loss. `relative deviation` is how far from zero its variables get.
 struct Network {
   std::string name;
   std::function<void(ModelBuilder&)> build;
-  float spread = 1;
+  float relative_deviation = 1;
 };
 
 void PrintTo(const Network& network, std::ostream* out) { *out << network.name; }
@@ -36,12 +36,13 @@ void end_in_loss(ModelBuilder& net, Tensor y) {
   net.mean_squared_error(y, net.input("target", net.shape(y)));
 }
 
-// Numbers between -spread and spread, no two of which are near each other, nor zero: so no
-// difference crosses the bend of a relu or finds another largest element.
-void fill(std::span<float> numbers, float spread, RandomStream& random) {
+// Numbers between -relative deviation and relative deviation, no two of which are near each other,
+// nor zero: so no difference crosses the bend of a relu or finds another largest element.
+void fill(std::span<float> numbers, float relative_deviation, RandomStream& random) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const float place = (static_cast<float>(i) + 0.5F) / static_cast<float>(numbers.size());
-    numbers[i] = spread * (2 * place - 1) + (numbers.size() == 1 ? spread / 2 : 0);
+    numbers[i] =
+        relative_deviation * (2 * place - 1) + (numbers.size() == 1 ? relative_deviation / 2 : 0);
   }
   random.shuffle(numbers);
 }
@@ -49,7 +50,7 @@ void fill(std::span<float> numbers, float spread, RandomStream& random) {
 OpId last_op(const OpGraph& graph) { return num_ops(graph) - 1; }
 
 // Sets inputs and variables of both graphs to the same numbers; those of ids are small.
-void fill_all(GraphOnDevice& graph, float spread) {
+void fill_all(GraphOnDevice& graph, float relative_deviation) {
   RandomStream random(7);
   for (OpId op = 0; op < num_ops(graph.graph()); ++op) {
     const Op& made = graph.graph()[static_cast<std::size_t>(op)];
@@ -61,7 +62,7 @@ void fill_all(GraphOnDevice& graph, float spread) {
         id = static_cast<std::int32_t>(random.below(4));
       }
     } else {
-      fill(graph.floats({op, 0}), made.kind == "variable" ? spread : 1, random);
+      fill(graph.floats({op, 0}), made.kind == "variable" ? relative_deviation : 1, random);
     }
   }
 }
@@ -113,8 +114,8 @@ TEST_P(GradientsOnCpu, EqualFiniteDifferencesOfTheLoss) {
   const OpGraph graph = std::move(net).finish();
   GraphOnDevice training(training_graph(graph, find_optimizer("sgd")), *device_);
   GraphOnDevice forward(graph, *device_);
-  fill_all(training, GetParam().spread);
-  fill_all(forward, GetParam().spread);
+  fill_all(training, GetParam().relative_deviation);
+  fill_all(forward, GetParam().relative_deviation);
   training.run();
   const auto gradients = gradients_of(training);
   ASSERT_FALSE(gradients.empty());
@@ -142,12 +143,12 @@ Tensor x_of(ModelBuilder& net, std::vector<std::int64_t> shape) {
 
 // A layer with one input.
 Network layer(std::string name, std::vector<std::int64_t> shape,
-              std::function<Tensor(ModelBuilder&, Tensor)> apply, float spread = 1) {
+              std::function<Tensor(ModelBuilder&, Tensor)> apply, float relative_deviation = 1) {
   return {std::move(name),
           [shape = std::move(shape), apply = std::move(apply)](ModelBuilder& net) {
             end_in_loss(net, apply(net, x_of(net, shape)));
           },
-          spread};
+          relative_deviation};
 }
 
 // A layer with two inputs of one shape.

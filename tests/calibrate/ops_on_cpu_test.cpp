@@ -177,7 +177,7 @@ TEST_F(OpsOnCpu, ConvolveMaps) {
   expect(own, {4, 6, 8, 7, 12, 14, 0, 7, 8});
 }
 
-// Each element spreads over 2 x 2, and windows do not overlap.
+// Each element relative deviations over 2 x 2, and windows do not overlap.
 TEST_F(OpsOnCpu, EnlargeMapsByTransposedConvolutions) {
   const Tensor y = net_.conv2d_transpose(input({1, 1, 1, 2}), {.kernel = {2, 2}, .stride = 2});
   run({{1, 10}, {1, 2, 3, 4}});

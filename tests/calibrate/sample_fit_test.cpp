@@ -124,7 +124,7 @@ TEST(SampleFit, FindsWhatRowsWereDrawnFrom) {
   const Roofline fitted = roofline_of(fit(table).profile, OpClass::kElementwise);
   EXPECT_NEAR(fitted.fixed_us, 4, 0.1);
   EXPECT_NEAR(fitted.memory_efficiency, 0.8, 1e-3);
-  EXPECT_LT(fitted.spread, 0.01);
+  EXPECT_LT(fitted.relative_deviation, 0.01);
 }
 
 TEST(SampleFit, LaunchFloorIsNoFixedTime) {
@@ -145,7 +145,7 @@ TEST(SampleFit, ClassesThatMoveDataWithoutRowsRunAsElementwiseOps) {
   add_relus(table, 4, 0.8, 0);
   const DeviceProfile profile = fit(table).profile;
   EXPECT_NEAR(roofline_of(profile, OpClass::kPooling).memory_efficiency, 0.8, 1e-3);
-  EXPECT_GE(roofline_of(profile, OpClass::kPooling).spread, kProxySpread);
+  EXPECT_GE(roofline_of(profile, OpClass::kPooling).relative_deviation, kProxyDeviation);
 }
 
 double efficiency_for(const DeviceProfile& profile, const std::string& kind, std::int64_t window) {
@@ -191,7 +191,7 @@ TEST(SampleFit, ProxiesServeWhatTheDeviceLacksAndAreNamed) {
       cases, [](const CostCase& which) { return which.kinds.front() == "conv2d_backward_data"; });
   ASSERT_NE(found, cases.end());
   EXPECT_EQ(found->proxy, "v100-pcie");
-  EXPECT_GE(found->roofline.spread, kProxySpread);
+  EXPECT_GE(found->roofline.relative_deviation, kProxyDeviation);
 }
 
 // Products that take `efficiency` of the peak, so large that nothing else counts.

@@ -18,7 +18,7 @@ TEST(Sampling, SumsUpByTheMedian) {
   const TimedRun odd[] = {{.us = 9}, {.us = 10}, {.us = 14}};
   EXPECT_EQ(summarize(odd).median_us, 10);
   // Deviations 1, 0 and 4, whose median is 1; 1.4826 makes a standard deviation of it.
-  EXPECT_NEAR(summarize(odd).spread, 0.14826, 1e-5);
+  EXPECT_NEAR(summarize(odd).relative_deviation, 0.14826, 1e-5);
   const TimedRun even[] = {{.us = 4}, {.us = 1}, {.us = 3}, {.us = 2}};
   EXPECT_EQ(summarize(even).median_us, 2.5);
   EXPECT_EQ(summarize({}).runs, 0);
@@ -32,7 +32,7 @@ TEST(Sampling, DropsRunsThatTellNothingAndCountsThem) {
                            {.us = 31}};  // over three times the median: interrupted
   const Summary summary = summarize(runs);
   EXPECT_EQ(summary.median_us, 10);
-  EXPECT_EQ(summary.spread, 0);
+  EXPECT_EQ(summary.relative_deviation, 0);
   EXPECT_EQ(summary.runs, 2);
   EXPECT_EQ(summary.throttled, 1);
   EXPECT_EQ(summary.lost, 1);
@@ -129,7 +129,7 @@ TEST(Sampling, MeasuresAgainWhereRunsDisagreeAndKeepsTheBest) {
   device.next_run = [&] { return TimedRun{.us = ++calls <= 23 && calls % 2 == 0 ? 20.0 : 10.0}; };
   const Summary time = measured_relu(device);
   EXPECT_EQ(time.runs, 40);  // twice as many the second time
-  EXPECT_EQ(time.spread, 0);
+  EXPECT_EQ(time.relative_deviation, 0);
 }
 
 // Of 20 runs the profiler keeps one, of 40 all, which differ by 20 %, of 80 one again.

@@ -13,7 +13,7 @@ measured_profile() {
  "summary": "a <b>GPU</b> of \"the lab\" & more", "peak_flops_per_s": 1e14, "memory_bytes_per_s": 1e12,
  "memory_bytes": 16000000000, "launch_us": 2.5,
  "op_classes": {
-  "convolution": {"fixed_us": 10, "compute_efficiency": 1, "memory_efficiency": 1, "spread": 0.25},
+  "convolution": {"fixed_us": 10, "compute_efficiency": 1, "memory_efficiency": 1, "relative_deviation": 0.25},
   "elementwise": {"fixed_us": 0, "compute_efficiency": 1, "memory_efficiency": 0.5}},
  "fallback": {"fixed_us": 5, "compute_efficiency": 0.1, "memory_efficiency": 0.5},
  "measured": [

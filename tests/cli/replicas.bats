@@ -4,14 +4,14 @@
 
 load cli.bash
 
-# measured_graph FILE SPREAD: the tiny graph with measured costs: on a K80 both branches take 1000 us.
+# measured_graph FILE DEVIATION: the tiny graph with measured costs: on a K80 both branches take 1000 us.
 measured_graph() {
   tiny_graph "$1"
   python3 - "$1" "$2" <<'END'
 import json, sys
 graph = json.load(open(sys.argv[1]))
 for op in graph["ops"][1:3]:
-    op["measured"] = [{"device_class": "gpu-k80", "cost_us": 1000, "spread": float(sys.argv[2])}]
+    op["measured"] = [{"device_class": "gpu-k80", "cost_us": 1000, "relative_deviation": float(sys.argv[2])}]
 json.dump(graph, open(sys.argv[1], "w"))
 END
 }
@@ -83,17 +83,17 @@ placement() {
   [[ "$output" == *"against      together.json: mean "*"beaten with probability 1.000 (95 % interval 0.98"*"shorter"* ]]
 }
 
-@test "a profile's spread counts, and exact costs are told" {
+@test "a profile's relative deviation counts, and exact costs are told" {
   tiny_graph graph.json
   answers 0 simulate ./graph.json --cluster p2-8xlarge-2 --agent single-gpu --replicas 20 --json
-  [[ "$stderr" == *"all replicas are equal"*'"spread"'* ]]
+  [[ "$stderr" == *"all replicas are equal"*'"relative_deviation"'* ]]
   holds 'd["replicas"]["uncertain_costs"] == 0 and d["replicas"]["standard_deviation_us"] == 0' \
     'd["replicas"]["p05_us"] == d["replicas"]["p95_us"] == d["step_time_us"]'
   python3 - "$EMPLACE_SOURCE_DIR/profiles/data" <<'END'
 import json, sys
 cluster = json.load(open(sys.argv[1] + "/clusters/p2-8xlarge-2.json"))
 profile = json.load(open(sys.argv[1] + "/devices/k80-placeto-paper.json"))
-profile["op_classes"]["matmul"]["spread"] = 0.2
+profile["op_classes"]["matmul"]["relative_deviation"] = 0.2
 cluster["devices"][0]["profile"] = profile
 json.dump(cluster, open("cluster.json", "w"))
 END
@@ -102,7 +102,7 @@ END
   holds 'd["replicas"]["uncertain_costs"] == 2 and d["replicas"]["standard_deviation_us"] > 0'
 }
 
-@test "wrong spreads and options are refused" {
+@test "wrong deviations and options are refused" {
   tiny_graph tiny.json
   local simulate=(simulate ./tiny.json --cluster p2-8xlarge-2)
   refuses 2 "--replicas" "${simulate[@]}" --agent heft --replicas 0
@@ -114,10 +114,10 @@ END
   refuses 2 "--seed requires --agent or --replicas" "${simulate[@]}" --placement p.json --seed 1
   refuses 2 "--replicas" simulate --cases - --replicas 3
   refuses 3 "missing.json" "${simulate[@]}" --agent heft --replicas 3 --against missing.json
-  for spread in -0.1 1.5 NaN 1e999; do
+  for deviation in -0.1 1.5 NaN 1e999; do
     measured_graph graph.json 0.5
-    sed -i "s/\"spread\": 0.5/\"spread\": $spread/" graph.json
-    refuses 3 "graph.json: /ops/1/measured/0/spread: " simulate ./graph.json \
+    sed -i "s/\"relative_deviation\": 0.5/\"relative_deviation\": $deviation/" graph.json
+    refuses 3 "graph.json: /ops/1/measured/0/relative_deviation: " simulate ./graph.json \
       --cluster p2-8xlarge-2 --agent heft --replicas 3
   done
 }

@@ -138,15 +138,15 @@ TEST(Validate, RefusesQuantitiesThatMakeNoSense) {
       {[](Op& op) {
          op.measured = {{"gpu", 1, -0.1}};
        },
-       "spread of a measured cost from 0 to 1, found -0.1"},
+       "relative deviation of a measured cost from 0 to 1, found -0.1"},
       {[](Op& op) {
          op.measured = {{"gpu", 1, 1.5}};
        },
-       "spread of a measured cost"},
+       "relative deviation of a measured cost"},
       {[](Op& op) {
          op.measured = {{"gpu", 1, std::nan("")}};
        },
-       "spread of a measured cost"},
+       "relative deviation of a measured cost"},
       {[](Op& op) {
          op.measured = {{"", 1}};
        },

@@ -90,6 +90,26 @@ TEST(OpKind, AnUnknownKindLaunchesAndIsOfNoClass) {
   EXPECT_TRUE(launches("fft"));
 }
 
+// By PyTorch's sources: a group norm takes moments of rows, factors, and a multiply-add; four
+// terms have three sums; cuDNN runs a product of all inputs, then two kernels for each step.
+TEST(OpKind, TellsHowManyKernelsPyTorchStarts) {
+  EXPECT_EQ(num_kernels({.kind = "relu"}), 1);
+  EXPECT_EQ(num_kernels({.kind = "exp_backward"}), 1);
+  EXPECT_EQ(num_kernels({.kind = "reshape"}), 0);
+  EXPECT_EQ(num_kernels({.kind = "slice_view"}), 0);
+  EXPECT_EQ(num_kernels({.kind = "my_own"}), 1);
+  EXPECT_EQ(num_kernels({.kind = "layer_norm"}), 1);
+  EXPECT_EQ(num_kernels({.kind = "layer_norm_backward"}), 2);
+  EXPECT_EQ(num_kernels({.kind = "group_norm"}), 3);
+  EXPECT_EQ(num_kernels({.kind = "group_norm_backward"}), 5);
+  EXPECT_EQ(num_kernels({.kind = "add_n", .shape = {4, 100}}), 3);
+  EXPECT_EQ(num_kernels({.kind = "lstm", .shape = {10, 4, 8, 8, 2}}), 2 * (1 + 2 * 10));
+  EXPECT_EQ(num_kernels({.kind = "lstm_backward", .shape = {10, 4, 8, 8, 2}}), 2 * (1 + 2 * 10));
+  for (const OpKind& kind : op_kinds()) {
+    EXPECT_EQ(num_kernels({.kind = std::string(kind.name)}) > 0, kind.launches) << kind.name;
+  }
+}
+
 TEST(OpKind, ImportedKindsHaveAClassAndSoHaveTheirGradients) {
   for (const OpKind& kind : imported_op_kinds()) {
     EXPECT_EQ(find_op_kind(kind.name), nullptr) << kind.name;

@@ -86,20 +86,20 @@ TEST(CostModel, OpThatLaunchesNothingCostsExactlyNothing) {
   EXPECT_EQ(cost.source, CostSource::kRoofline);
 }
 
-TEST(CostModel, SpreadIsThatOfTheSource) {
+TEST(CostModel, DeviationIsThatOfTheSource) {
   DeviceProfile profile = round_numbers();
-  profile.rooflines[static_cast<std::size_t>(OpClass::kConvolution)]->spread = 0.2;
-  profile.fallback.spread = 0.5;
+  profile.rooflines[static_cast<std::size_t>(OpClass::kConvolution)]->relative_deviation = 0.2;
+  profile.fallback.relative_deviation = 0.5;
   Op op = conv2d(4000, 60, 40);
-  EXPECT_EQ(op_cost(profile, op).spread, 0.2);
+  EXPECT_EQ(op_cost(profile, op).relative_deviation, 0.2);
   op.kind = "quantum-sort";
-  EXPECT_EQ(op_cost(profile, op).spread, 0.5);
-  op.measured = {{.device_class = "gpu-round", .cost_us = 42.5, .spread = 0.03}};
-  EXPECT_EQ(op_cost(profile, op).spread, 0.03);
-  op.measured.front().spread = 0;
-  EXPECT_EQ(op_cost(profile, op).spread, 0);
+  EXPECT_EQ(op_cost(profile, op).relative_deviation, 0.5);
+  op.measured = {{.device_class = "gpu-round", .cost_us = 42.5, .relative_deviation = 0.03}};
+  EXPECT_EQ(op_cost(profile, op).relative_deviation, 0.03);
+  op.measured.front().relative_deviation = 0;
+  EXPECT_EQ(op_cost(profile, op).relative_deviation, 0);
   op.kind = "variable";
-  EXPECT_EQ(op_cost(profile, op).spread, 0);
+  EXPECT_EQ(op_cost(profile, op).relative_deviation, 0);
 }
 
 // A convolution of 4 MFLOP and 1 MB that took 42.5 us, and one of four times as much that took four
@@ -108,13 +108,13 @@ DeviceProfile with_measurements() {
   DeviceProfile profile = round_numbers();
   profile.measured = MeasurementTable({{.key = {.kind = "conv2d", .shape = {1}},
                                         .us = 42.5,
-                                        .spread = 0.03,
+                                        .relative_deviation = 0.03,
                                         .runs = 20,
                                         .flops = 4'000'000,
                                         .bytes = 1'000'000},
                                        {.key = {.kind = "conv2d", .shape = {4}},
                                         .us = 170,
-                                        .spread = 0.02,
+                                        .relative_deviation = 0.02,
                                         .runs = 20,
                                         .flops = 16'000'000,
                                         .bytes = 4'000'000}});
@@ -127,7 +127,7 @@ TEST(CostModel, MeasurementOfTheProfileGoesBeforeTheRoofline) {
   const Cost cost = op_cost(with_measurements(), op);
   EXPECT_EQ(cost.us, 42.5);
   EXPECT_EQ(cost.source, CostSource::kMeasured);
-  EXPECT_EQ(cost.spread, 0.03);
+  EXPECT_EQ(cost.relative_deviation, 0.03);
 }
 
 TEST(CostModel, CostInTheGraphGoesBeforeTheMeasurementOfTheProfile) {
@@ -143,7 +143,7 @@ TEST(CostModel, OpBetweenMeasurementsIsInterpolated) {
   const Cost cost = op_cost(with_measurements(), op);
   EXPECT_NEAR(cost.us, 85, 0.01);
   EXPECT_EQ(cost.source, CostSource::kInterpolated);
-  EXPECT_NEAR(cost.spread, 0.03, 1e-3);
+  EXPECT_NEAR(cost.relative_deviation, 0.03, 1e-3);
 }
 
 TEST(CostModel, OpOfAnotherTypeOrOutsideTheMeasurementsHasTheRoofline) {

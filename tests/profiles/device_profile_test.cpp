@@ -54,15 +54,21 @@ TEST(DeviceProfileFile, RunsOneOpAtATimeWithoutOverheadUnlessItSaysMore) {
   EXPECT_EQ(more.launch_us, 2.5);
 }
 
-TEST(DeviceProfileFile, TakesARooflineAsExactUnlessItGivesASpread) {
+TEST(DeviceProfileFile, TakesARooflineAsExactUnlessItGivesADeviation) {
   const auto convolution = static_cast<std::size_t>(OpClass::kConvolution);
-  EXPECT_EQ(read_device_profile(kProfileText, "tiny.json").rooflines[convolution]->spread, 0);
+  EXPECT_EQ(
+      read_device_profile(kProfileText, "tiny.json").rooflines[convolution]->relative_deviation, 0);
   const DeviceProfile profile =
+      read_device_profile(with(kProfileText, "\"memory_efficiency\": 0.25",
+                               "\"memory_efficiency\": 0.25, \"relative_deviation\": 0.2"),
+                          "tiny.json");
+  EXPECT_EQ(profile.rooflines[convolution]->relative_deviation, 0.2);
+  const DeviceProfile former =
       read_device_profile(with(kProfileText, "\"memory_efficiency\": 0.25",
                                "\"memory_efficiency\": 0.25, \"spread\": 0.2"),
                           "tiny.json");
-  EXPECT_EQ(profile.rooflines[convolution]->spread, 0.2);
-  EXPECT_EQ(profile.fallback.spread, 0);
+  EXPECT_EQ(former.rooflines[convolution]->relative_deviation, 0.2);
+  EXPECT_EQ(profile.fallback.relative_deviation, 0);
 }
 
 // The profile with what a calibration adds, and one member of that changed.
@@ -80,14 +86,14 @@ TEST(DeviceProfileFile, HoldsWhatWasMeasured) {
   EXPECT_THAT(plain.key.shape, ::testing::ElementsAre(1, 2));
   EXPECT_EQ(plain.key.type, DataType::kFloat32);
   EXPECT_EQ(plain.us, 12.5);
-  EXPECT_EQ(plain.spread, 0);
+  EXPECT_EQ(plain.relative_deviation, 0);
   EXPECT_EQ(plain.runs, 20);
   EXPECT_EQ(plain.library, "cudnn");
   EXPECT_EQ(plain.flops, 100);
   EXPECT_EQ(plain.bytes, 50);
   const OpMeasurement& half = profile.measured.all()[1];
   EXPECT_EQ(half.key.type, DataType::kBfloat16);
-  EXPECT_EQ(half.spread, 0.25);
+  EXPECT_EQ(half.relative_deviation, 0.25);
 }
 
 TEST(DeviceProfileFile, TellsHowItWasCalibrated) {
@@ -203,21 +209,24 @@ const HostileText kHostileProfiles[] = {
      "/launch_us"},
     {"InfiniteLaunch", with(kProfileText, "\"fallback\"", "\"launch_us\": 1e999, \"fallback\""),
      "/launch_us"},
-    {"NegativeSpread", with(kProfileText, "\"fixed_us\": 10", "\"fixed_us\": 10, \"spread\": -0.1"),
-     "/fallback/spread: expected a number from 0 to 1"},
-    {"SpreadInPercent", with(kProfileText, "\"fixed_us\": 3", "\"fixed_us\": 3, \"spread\": 20"),
-     "/op_classes/convolution/spread: expected a number from 0 to 1"},
+    {"NegativeDeviation",
+     with(kProfileText, "\"fixed_us\": 10", "\"fixed_us\": 10, \"relative_deviation\": -0.1"),
+     "/fallback/relative_deviation: expected a number from 0 to 1"},
+    {"DeviationInPercent",
+     with(kProfileText, "\"fixed_us\": 3", "\"fixed_us\": 3, \"relative_deviation\": 20"),
+     "/op_classes/convolution/relative_deviation: expected a number from 0 to 1"},
     {"UnknownOpClass", with(kProfileText, "convolution", "convolutions"), "'convolution'"},
     {"OtherIsNoOpClass", with(kProfileText, "convolution", "other"), "unknown op class 'other'"},
     {"MeasuredIsNoArray", with(kProfileText, "\"fallback\"", "\"measured\": {}, \"fallback\""),
      "/measured: expected an array"},
     {"MeasurementTwice", measured_profile("\"type\": \"bfloat16\", ", ""),
-     "/measured/1: kind, shape and type are those of measurement 0 already"},
+     "/measured/1: kind, shape, type and attributes are those of measurement 0 already"},
     {"MeasuredNoTime", measured_profile("\"us\": 7.5", "\"us\": 0"), "/measured/1/us"},
     {"MeasuredNegativeTime", measured_profile("12.5", "-12.5"), "/measured/0/us"},
     {"MeasuredNotANumber", measured_profile("12.5", "NaN"), "bad.json:"},
     {"MeasuredForEver", measured_profile("12.5", "1e999"), "bad.json:"},
-    {"MeasuredSpreadInPercent", measured_profile("0.25", "25"), "/measured/1/spread"},
+    {"MeasuredDeviationInPercent", measured_profile("0.25", "25"),
+     "/measured/1/relative_deviation"},
     {"MeasuredInNoRun", measured_profile("\"runs\": 30", "\"runs\": 0"), "/measured/1/runs"},
     {"MeasuredByNobody", measured_profile("\"cudnn\"", "\"\""), "/measured/0/library"},
     {"MeasuredNegativeFlops", measured_profile("\"flops\": 100", "\"flops\": -1"),
@@ -225,7 +234,7 @@ const HostileText kHostileProfiles[] = {
     {"MeasuredWithoutBytes", measured_profile(", \"bytes\": 50", ""), "bytes"},
     {"MeasuredUnknownType", measured_profile("bfloat16", "bfloat17"), "/measured/1/type"},
     {"MeasuredNegativeDimension", measured_profile("[1, 2]", "[1, -2]"), "/measured/0/shape/1"},
-    {"MeasuredUnknownMember", measured_profile("\"spread\"", "\"sprad\""), "sprad"},
+    {"MeasuredUnknownMember", measured_profile("\"relative_deviation\"", "\"sprad\""), "sprad"},
     {"CalibrationWithoutDate", measured_profile("\"date\": \"2026-11-21\",", ""), "date"},
     {"CalibrationOfAnUnknownClass", measured_profile("convolution", "convolutions"),
      "/calibration/op_classes/convolutions: unknown op class 'convolutions'"},

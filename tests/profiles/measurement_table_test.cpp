@@ -16,10 +16,11 @@ namespace {
 
 constexpr double kRounding = 1e-4;  // relative, by the 1 that is added
 
-OpMeasurement measured(std::int64_t flops, std::int64_t bytes, double us, double spread = 0) {
+OpMeasurement measured(std::int64_t flops, std::int64_t bytes, double us,
+                       double relative_deviation = 0) {
   return {.key = {.kind = "matmul", .shape = {flops, bytes}},
           .us = us,
-          .spread = spread,
+          .relative_deviation = relative_deviation,
           .runs = 20,
           .library = "cublas",
           .flops = flops,
@@ -73,6 +74,27 @@ TEST(MeasurementTable, FindsAnOpByKindShapeAndType) {
   EXPECT_EQ(MeasurementTable().find(op_of("relu", {5, 2}, DataType::kFloat32)), nullptr);
 }
 
+// A product of a transposed side was measured for one of two sizes.
+TEST(MeasurementTable, PrefersTheSameAttributes) {
+  const auto product = [](std::int64_t rows, bool transposed) {
+    Op op = op_of("matmul", {rows, 2, 3}, DataType::kFloat32);
+    op.attributes = GemmAttributes{.trans_b = transposed};
+    return op;
+  };
+  std::vector<OpMeasurement> measurements;
+  for (const auto& [rows, transposed] :
+       {std::pair(4, false), std::pair(4, true), std::pair(5, false)}) {
+    measurements.push_back(
+        {.key = key_of(product(rows, transposed)), .us = 10.0 * rows + (transposed ? 1 : 0)});
+  }
+  const MeasurementTable table(measurements);
+  EXPECT_EQ(table.all()[1].key.attributes, R"({"transB": true})");
+  EXPECT_EQ(table.find(product(4, false))->us, 40);
+  EXPECT_EQ(table.find(product(4, true))->us, 41);
+  EXPECT_EQ(table.find(product(5, true))->us, 50);
+  EXPECT_EQ(table.find(product(6, true)), nullptr);
+}
+
 TEST(MeasurementTable, RefusesTwoMeasurementsOfOneOp) {
   EXPECT_THROW(MeasurementTable({measured(1, 2, 3), measured(1, 2, 4)}), InternalError);
 }
@@ -82,7 +104,7 @@ TEST(MeasurementTable, BetweenTimesThatGrowWithTheWorkLiesTheLine) {
   const MeasurementTable table = four_times_the_work_in(40);
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5), 20, 20 * kRounding);
   EXPECT_NEAR(estimated_us(table, 3e6, 3e5), 30, 30 * kRounding);
-  EXPECT_NEAR(estimate(table, 2e6, 2e5)->spread, 0, kRounding);
+  EXPECT_NEAR(estimate(table, 2e6, 2e5)->relative_deviation, 0, kRounding);
 }
 
 TEST(MeasurementTable, BetweenEqualTimesNothingChanges) {
@@ -98,9 +120,11 @@ TEST(MeasurementTable, WhereMeasurementsLeaveRoomWhatIsExpectedDecides) {
   EXPECT_NEAR(estimated_us(table, 2e6, 2e5, 1e9), 20, 20 * kRounding);
   // Anywhere within 10 us has a standard deviation of 10 / sqrt(12).
   const double open = 10 / std::sqrt(12.0) / 16;
-  EXPECT_NEAR(estimate(table, 2e6, 2e5, {.us = 16})->spread, open, kRounding);
-  EXPECT_NEAR(estimate(table, 2e6, 2e5, {.us = 16, .spread = 0.05})->spread, 0.05, kRounding);
-  EXPECT_NEAR(estimate(table, 2e6, 2e5, {.us = 16, .spread = 0.9})->spread, open, kRounding);
+  EXPECT_NEAR(estimate(table, 2e6, 2e5, {.us = 16})->relative_deviation, open, kRounding);
+  EXPECT_NEAR(estimate(table, 2e6, 2e5, {.us = 16, .relative_deviation = 0.05})->relative_deviation,
+              0.05, kRounding);
+  EXPECT_NEAR(estimate(table, 2e6, 2e5, {.us = 16, .relative_deviation = 0.9})->relative_deviation,
+              open, kRounding);
 }
 
 TEST(MeasurementTable, WhereMeasurementsLeaveNoneWhatIsExpectedCountsNothing) {
@@ -150,7 +174,7 @@ TEST(MeasurementTable, OpsWithoutFlopsAreEstimatedByTheirBytes) {
 TEST(MeasurementTable, OneMeasurementTellsOfOpsThatDoTheSame) {
   const MeasurementTable table({measured(1'000'000, 100'000, 10, 0.02)});
   EXPECT_NEAR(estimated_us(table, 1e6, 1e5), 10, 10 * kRounding);
-  EXPECT_DOUBLE_EQ(estimate(table, 1e6, 1e5)->spread, 0.02);
+  EXPECT_DOUBLE_EQ(estimate(table, 1e6, 1e5)->relative_deviation, 0.02);
   EXPECT_FALSE(estimate(table, 1.1e6, 1e5).has_value());
 }
 
@@ -167,13 +191,14 @@ TEST(MeasurementTable, OneOddMeasurementMovesEstimatesLittle) {
     EXPECT_GT(estimated_us(table, n * 1e6, n * 1e5, 0), 0.99 * n);
     EXPECT_LT(estimated_us(table, n * 1e6, n * 1e5, 1e9), 2 * n);
   }
-  EXPECT_GT(estimate(table, 24e6, 24e5)->spread, estimate(table, 384e6, 384e5)->spread);
+  EXPECT_GT(estimate(table, 24e6, 24e5)->relative_deviation,
+            estimate(table, 384e6, 384e5)->relative_deviation);
 }
 
-TEST(MeasurementTable, SpreadOfMeasurementsIsThatOfEstimatesBetweenThem) {
+TEST(MeasurementTable, DeviationOfMeasurementsIsThatOfEstimatesBetweenThem) {
   const MeasurementTable table(
       {measured(1'000'000, 100'000, 10, 0.03), measured(4'000'000, 400'000, 40, 0.04)});
-  EXPECT_NEAR(estimate(table, 2e6, 2e5)->spread, 0.04, kRounding);
+  EXPECT_NEAR(estimate(table, 2e6, 2e5)->relative_deviation, 0.04, kRounding);
 }
 
 double log_uniform(double least, double most) {
@@ -220,14 +245,15 @@ TEST(MeasurementTable, EstimatesLieBetweenTheLeastAndTheMostThatWasMeasured) {
       const auto [least, most] = std::ranges::minmax_element(table.all(), {}, &OpMeasurement::us);
       RC_ASSERT(found->us >= least->us * 0.98);  // a hundredth outside the hull is inside
       RC_ASSERT(found->us <= most->us * 1.02);
-      RC_ASSERT(found->spread >= 0 && found->spread <= kMaxCostSpread);
+      RC_ASSERT(found->relative_deviation >= 0 &&
+                found->relative_deviation <= kMaxRelativeDeviation);
     }
   });
 }
 
-// Of a roofline, which obeys both laws, no estimate is farther off than its spread allows: that of
-// a time anywhere in an interval is its width over sqrt(12).
-TEST(MeasurementTable, EstimatesOfARooflineAreAsGoodAsTheirSpreadSays) {
+// Of a roofline, which obeys both laws, no estimate is farther off than its relative deviation
+// allows: that of a time anywhere in an interval is its width over sqrt(12).
+TEST(MeasurementTable, EstimatesOfARooflineAreAsGoodAsTheirDeviationSays) {
   test::expect_always([] {
     const double fixed_us = log_uniform(1, 100);
     const auto roofline = [fixed_us](double flops, double bytes) {
@@ -246,8 +272,9 @@ TEST(MeasurementTable, EstimatesOfARooflineAreAsGoodAsTheirSpreadSays) {
     const double bytes = log_uniform(1e5, 1e8);
     if (const auto found = estimate(table, flops, bytes, {.us = log_uniform(1, 1e6)})) {
       const double off = std::abs(found->us - roofline(flops, bytes));
-      RC_ASSERT(found->spread == kMaxCostSpread ||
-                off <= std::sqrt(12.0) * found->spread * found->us + kRounding * found->us);
+      RC_ASSERT(found->relative_deviation == kMaxRelativeDeviation ||
+                off <= std::sqrt(12.0) * found->relative_deviation * found->us +
+                           kRounding * found->us);
     }
   });
 }

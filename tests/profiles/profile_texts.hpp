@@ -30,7 +30,7 @@ inline constexpr std::string_view kProfileText = R"({
 /// What a calibration adds to it.
 inline constexpr std::string_view kMeasuredText = R"("measured": [
     {"kind": "conv2d", "shape": [1, 2], "us": 12.5, "runs": 20, "library": "cudnn", "flops": 100, "bytes": 50},
-    {"kind": "conv2d", "shape": [1, 2], "type": "bfloat16", "us": 7.5, "spread": 0.25, "runs": 30,
+    {"kind": "conv2d", "shape": [1, 2], "type": "bfloat16", "us": 7.5, "relative_deviation": 0.25, "runs": 30,
      "library": "cudnn", "flops": 100, "bytes": 25}
   ],
   "calibration": {

@@ -23,7 +23,7 @@ constexpr std::uint64_t kFine = std::uint64_t{1} << 50;
 // A part of one with more digits than any decimal of reasonable length.
 double part() { return static_cast<double>(1 + below(kFine - 1)) / static_cast<double>(kFine); }
 
-double spread() { return below(3) == 0 ? 0 : part(); }
+double relative_deviation() { return below(3) == 0 ? 0 : part(); }
 
 std::string text() {
   static const std::string kLetters = "ab\"\\/\n\t<>&\x7f\x01 {}[]";
@@ -45,7 +45,7 @@ Roofline draw_roofline() {
   Roofline roofline = {.fixed_us = part() * static_cast<double>(below(1000)),
                        .compute_efficiency = std::max(4 * part(), 1e-6),
                        .memory_efficiency = std::max(part(), 1e-6),
-                       .spread = spread(),
+                       .relative_deviation = relative_deviation(),
                        .form = static_cast<CostForm>(below(3))};
   if (roofline.form == CostForm::kTiles) {
     roofline.tile_efficiencies = {std::max(part(), 1e-6), std::max(part(), 1e-6)};
@@ -67,7 +67,8 @@ CostCase draw_case(OpClass op_class) {
 }
 
 PredictionError draw_error() {
-  return {.predicted = count(), .mean = part(), .max = 1e3 * part(), .median = spread()};
+  return {
+      .predicted = count(), .mean = part(), .max = 1e3 * part(), .median = relative_deviation()};
 }
 
 ClassCalibration draw_class() {
@@ -125,11 +126,13 @@ DeviceProfile draw_profile(const std::string& name) {
   profile.fallback = draw_roofline();
   std::vector<OpMeasurement> measurements;
   for (std::int64_t left = static_cast<std::int64_t>(below(5)); left > 0; --left) {
-    measurements.push_back({.key = {.kind = text(),
+    const bool is_product = below(2) == 0;
+    measurements.push_back({.key = {.kind = is_product ? "matmul" : text(),
                                     .shape = {left, quantity()},
-                                    .type = static_cast<DataType>(below(9))},
+                                    .type = static_cast<DataType>(below(9)),
+                                    .attributes = is_product ? R"({"transA": true})" : ""},
                             .us = std::max(1e6 * part(), 1e-6),
-                            .spread = spread(),
+                            .relative_deviation = relative_deviation(),
                             .runs = 1 + count(),
                             .library = text(),
                             .flops = quantity(),
@@ -235,7 +238,7 @@ TEST(ProfileWriter, GivesEachMeasurementALine) {
   DeviceProfile profile = read_device_profile(kProfileText, "tiny.json");
   profile.measured = MeasurementTable({{.key = {.kind = "conv2d", .shape = {1, 2}},
                                         .us = 12.5,
-                                        .spread = 0.1,
+                                        .relative_deviation = 0.1,
                                         .runs = 20,
                                         .library = "cudnn",
                                         .flops = 1'000'000'000,
@@ -258,8 +261,8 @@ TEST(ProfileWriter, GivesEachMeasurementALine) {
   },
   "fallback": {"fixed_us": 10, "compute_efficiency": 0.125, "memory_efficiency": 0.0625},
   "measured": [
-    {"kind": "conv2d", "shape": [1, 2], "us": 12.5, "spread": 0.1, "runs": 20, "library": "cudnn", "flops": 1000000000, "bytes": 4},
-    {"kind": "relu", "shape": [], "type": "bfloat16", "us": 1e-06, "spread": 0, "runs": 1, "library": "emplace", "flops": 0, "bytes": 0}
+    {"kind": "conv2d", "shape": [1, 2], "us": 12.5, "relative_deviation": 0.1, "runs": 20, "library": "cudnn", "flops": 1000000000, "bytes": 4},
+    {"kind": "relu", "shape": [], "type": "bfloat16", "us": 1e-06, "relative_deviation": 0, "runs": 1, "library": "emplace", "flops": 0, "bytes": 0}
   ],
   "provenance": {"kind": "measured", "source": "a test", "date": "2026-11-20", "notes": ""}
 }

@@ -58,8 +58,8 @@ TEST(LogNormal, WithoutAStandardDeviationEveryFactorIsExactlyOne) {
 
 // Expected costs add up to 2^53 us at most, so two sums of drawn ones are less than 2^63 us.
 TEST(LogNormal, FactorsOfTheLargestSpreadStayBetweenZeroAnd512) {
-  EXPECT_GT(LogNormal(kMaxCostSpread).factor(-7), 0);
-  EXPECT_LT(LogNormal(kMaxCostSpread).factor(7), 512);
+  EXPECT_GT(LogNormal(kMaxRelativeDeviation).factor(-7), 0);
+  EXPECT_LT(LogNormal(kMaxRelativeDeviation).factor(7), 512);
 }
 
 }  // namespace

@@ -24,11 +24,11 @@ namespace {
 constexpr std::int64_t kReplicas = 4000;
 constexpr double kStandardErrors = 5;
 
-// Gives every measured cost a spread.
-OpGraph with_spread(OpGraph graph, double spread) {
+// Gives every measured cost a relative deviation.
+OpGraph with_deviation(OpGraph graph, double relative_deviation) {
   for (OpId op = 0; op < num_ops(graph); ++op) {
     for (MeasuredCost& cost : graph[op].measured) {
-      cost.spread = spread;
+      cost.relative_deviation = relative_deviation;
     }
   }
   return graph;
@@ -40,8 +40,8 @@ std::vector<Replicas> simulate(const Problem& problem, std::vector<Placement> pl
 }
 
 // Two classes of GPUs on which the single op costs 100 us and `other_us`.
-Problem one_op_on_two_classes(double other_us, double spread) {
-  OpGraph graph = with_spread(test::chain_graph({100}, 0), spread);
+Problem one_op_on_two_classes(double other_us, double relative_deviation) {
+  OpGraph graph = with_deviation(test::chain_graph({100}, 0), relative_deviation);
   graph[0].measured[1].cost_us = other_us;
   return test::make_problem(std::move(graph), {.num_devices = 1, .with_slow_gpu = true});
 }
@@ -55,10 +55,11 @@ const Placement kOnOtherGpu(1, 1);
 // of one op: 16 s^2 + O(s^4) = 0.16.
 TEST(Replicas, OfAChainHaveTheSumAsMeanAndTheRootOfSummedSquaresAsDeviation) {
   const std::vector<double> costs_us{10, 20, 30, 40, 50, 60, 70, 80};
-  const double spread = 0.1;
+  const double relative_deviation = 0.1;
   const double sum_us = 360;
   const double deviation_us = 0.1 * std::sqrt(20400.0);
-  const Problem problem = test::make_problem(with_spread(test::chain_graph(costs_us, 0), spread));
+  const Problem problem =
+      test::make_problem(with_deviation(test::chain_graph(costs_us, 0), relative_deviation));
   const ReplicaSummary summary = summarize(simulate(problem, {Placement(8, 0)})[0]);
   const double n = kReplicas;
   EXPECT_NEAR(summary.mean_us, sum_us, kStandardErrors * deviation_us / std::sqrt(n));
@@ -69,7 +70,7 @@ TEST(Replicas, OfAChainHaveTheSumAsMeanAndTheRootOfSummedSquaresAsDeviation) {
 }
 
 // Returns the summary of a chain on one GPU, whose ops are not measured but cost 1 us per FLOP by
-// rooflines with a spread of 0.1.
+// rooflines with a relative deviation of 0.1.
 ReplicaSummary summary_by_rooflines(const std::vector<std::pair<const char*, std::int64_t>>& ops) {
   OpGraph graph = test::chain_graph(std::vector<double>(ops.size(), 1), 0);
   for (std::size_t op = 0; op < ops.size(); ++op) {
@@ -78,9 +79,9 @@ ReplicaSummary summary_by_rooflines(const std::vector<std::pair<const char*, std
     graph[op].flops = ops[op].second;
   }
   Cluster cluster = *test::make_cluster({.num_devices = 1});
-  cluster.profiles[0].rooflines.fill(Roofline{.spread = 0.1});
+  cluster.profiles[0].rooflines.fill(Roofline{.relative_deviation = 0.1});
   cluster.profiles[0].rooflines[static_cast<std::size_t>(OpClass::kOther)].reset();
-  cluster.profiles[0].fallback.spread = 0.1;
+  cluster.profiles[0].fallback.relative_deviation = 0.1;
   const Problem problem(std::make_shared<const OpGraph>(graph), ungrouped(graph),
                         std::make_shared<const Cluster>(cluster));
   return summarize(simulate(problem, {Placement(problem.num_ops(), 0)})[0]);
@@ -109,14 +110,14 @@ TEST(Replicas, OfTwoRooflinesErrApart) {
 // Two ops of 100 us and two of 50 us, each pair of one key in the profile's table: errors of 20 and
 // of 10 us, which are apart. Where the graph has the costs, each of the four errs on its own.
 TEST(Replicas, OfOneMeasurementErrTogether) {
-  OpGraph graph = with_spread(test::chain_graph({100, 50, 100, 50}, 0), 0.1);
+  OpGraph graph = with_deviation(test::chain_graph({100, 50, 100, 50}, 0), 0.1);
   std::vector<OpMeasurement> measurements;
   for (OpId op = 0; op < num_ops(graph); ++op) {
     graph[op].shape = {graph[op].measured.front().cost_us == 100 ? 2 : 1};
     if (op < 2) {
       measurements.push_back({.key = key_of(graph[op]),
                               .us = graph[op].measured.front().cost_us,
-                              .spread = 0.1,
+                              .relative_deviation = 0.1,
                               .runs = 3});
     }
   }
@@ -141,8 +142,9 @@ TEST(Replicas, OfOneMeasurementErrTogether) {
 // normal distribution. A share q of n replicas lies below it, with the standard error
 // sqrt(q (1 - q) / n).
 TEST(Replicas, OfOneOpAreLogNormal) {
-  const double spread = 0.5;
-  const Problem problem = test::make_problem(with_spread(test::chain_graph({100}, 0), spread));
+  const double relative_deviation = 0.5;
+  const Problem problem =
+      test::make_problem(with_deviation(test::chain_graph({100}, 0), relative_deviation));
   const Replicas replicas = simulate(problem, {kOnGpu})[0];
   const double d = std::sqrt(std::log(1.25));
   const double n = kReplicas;
@@ -175,9 +177,9 @@ TEST(Replicas, OfExactCostsAllEqualThePlainRun) {
 
 TEST(Replicas, CountTheCostsThatVaryWhereTheOpsAre) {
   OpGraph graph = test::chain_graph({10, 20, 0}, 0);
-  graph[0].measured[0].spread = 0.1;  // on "test"
-  graph[1].measured[1].spread = 0.1;  // on "slow-test"
-  graph[2].measured[0].spread = 0.1;  // of a cost of 0, which stays 0
+  graph[0].measured[0].relative_deviation = 0.1;  // on "test"
+  graph[1].measured[1].relative_deviation = 0.1;  // on "slow-test"
+  graph[2].measured[0].relative_deviation = 0.1;  // of a cost of 0, which stays 0
   const Problem problem =
       test::make_problem(std::move(graph), {.num_devices = 1, .with_slow_gpu = true});
   EXPECT_EQ(num_uncertain_costs(problem, Placement(3, 0)), 1);
@@ -193,7 +195,7 @@ TEST(Replicas, OfThePhysicalModelAddExactLaunches) {
   cluster.topology = Topology(1, {});
   cluster.profiles[0].launch_us = 5;
   const OpGraph graph =
-      with_spread(test::chain_graph({100, 100, 100, 100, 100, 100, 100, 100}, 0), 0.1);
+      with_deviation(test::chain_graph({100, 100, 100, 100, 100, 100, 100, 100}, 0), 0.1);
   const Problem problem(std::make_shared<const OpGraph>(graph), ungrouped(graph),
                         std::make_shared<const Cluster>(cluster));
   const ReplicaSummary summary = summarize(simulate(problem, {Placement(8, 0)})[0]);
@@ -206,7 +208,7 @@ TEST(Replicas, OfThePhysicalModelAddExactLaunches) {
 
 // On one thread and on two, with twice as many replicas, and with another seed.
 TEST(Replicas, AreTheSameBitsOnAnyNumberOfThreads) {
-  const Problem problem = test::make_problem(with_spread(test::diamond_graph(100), 0.2));
+  const Problem problem = test::make_problem(with_deviation(test::diamond_graph(100), 0.2));
   const std::vector<Placement> placements{Placement(std::vector<DeviceId>{0, 1, 0, 0}),
                                           Placement(4, 1)};
   const auto run = [&](std::size_t threads, std::uint64_t seed, std::int64_t replicas) {
@@ -225,7 +227,7 @@ TEST(Replicas, AreTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(Replicas, OfNeighbouringSeedsShareNoDraw) {
-  const Problem problem = test::make_problem(with_spread(test::chain_graph({100}, 0), 0.2));
+  const Problem problem = test::make_problem(with_deviation(test::chain_graph({100}, 0), 0.2));
   std::vector<double> all;
   for (const std::uint64_t seed : {0, 1, 2}) {
     const Replicas some = simulate(problem, {kOnGpu}, {.replicas = 100, .seed = seed})[0];
@@ -240,7 +242,7 @@ TEST(Replicas, OfDevicesOfOneClassTieExactly) {
   Cluster cluster = *test::make_cluster({.num_devices = 3});
   cluster.profiles.push_back(cluster.profiles[0]);
   cluster.devices[2].profile = 1;
-  const OpGraph graph = with_spread(test::diamond_graph(0), 0.3);
+  const OpGraph graph = with_deviation(test::diamond_graph(0), 0.3);
   const Problem problem(std::make_shared<const OpGraph>(graph), ungrouped(graph),
                         std::make_shared<const Cluster>(cluster));
   const std::vector<Replicas> replicas =
@@ -329,7 +331,8 @@ TEST(ReplicaComparison, HasTheIntervalOfWilson) {
 }
 
 TEST(Replicas, OfTheLargestCostsAndSpreadsStayFinite) {
-  const OpGraph graph = with_spread(test::chain_graph({2e15, 3e15, 4e15}, 1000), kMaxCostSpread);
+  const OpGraph graph =
+      with_deviation(test::chain_graph({2e15, 3e15, 4e15}, 1000), kMaxRelativeDeviation);
   const Problem problem = test::make_problem(graph);
   const Replicas replicas = simulate(problem, {Placement(std::vector<DeviceId>{0, 1, 0})})[0];
   for (const double makespan_us : replicas.makespan_us) {

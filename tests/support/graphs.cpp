@@ -35,7 +35,7 @@ void expect_equal_ops(const Op& a, const Op& b) {
   for (std::size_t i = 0; i < a.measured.size(); ++i) {
     EXPECT_EQ(a.measured[i].device_class, b.measured[i].device_class);
     EXPECT_EQ(a.measured[i].cost_us, b.measured[i].cost_us);
-    EXPECT_EQ(a.measured[i].spread, b.measured[i].spread);
+    EXPECT_EQ(a.measured[i].relative_deviation, b.measured[i].relative_deviation);
   }
 }
 
@@ -139,7 +139,7 @@ Op full_op() {
           .workspace_bytes = 5,
           .colocation = "variable_1",
           .scope = "mixed_5b/branch_1",
-          .measured = {{.device_class = "gpu", .cost_us = 0.1, .spread = 0.03},
+          .measured = {{.device_class = "gpu", .cost_us = 0.1, .relative_deviation = 0.03},
                        {.device_class = "cpu", .cost_us = 1e300}}};
 }
 

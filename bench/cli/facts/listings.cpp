@@ -195,10 +195,13 @@ ListingEntry op_kind_entry(const std::string& name) {
   if (imported) {
     kind = &*std::ranges::find(imported_op_kinds(), name, &OpKind::name);
   }
+  const std::int64_t kernels = num_kernels(Op{.kind = name});
+  const std::string time = kernels == 0  ? "\ntakes no time"
+                           : kernels > 1 ? fmt::format("\n{} kernels of PyTorch", kernels)
+                                         : "";
   const std::string description =
-      fmt::format("shape: {}{}{}{}", kind->shape.empty() ? "none" : kind->shape,
-                  kind->launches ? "" : "\ntakes no time", memory_of(*kind),
-                  imported ? "\nonly in imported graphs" : "");
+      fmt::format("shape: {}{}{}{}", kind->shape.empty() ? "none" : kind->shape, time,
+                  memory_of(*kind), imported ? "\nonly in imported graphs" : "");
   return {.name = name,
           .cells = {std::string(to_string(kind->op_class))},
           .summary = std::string(kind->summary),

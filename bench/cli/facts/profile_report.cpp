@@ -57,7 +57,7 @@ std::vector<std::string> class_cells(std::string_view name, const Roofline* roof
   if (roofline != nullptr) {
     cells.insert(cells.end(),
                  {fmt::format("{:.2f}", roofline->fixed_us), percent(roofline->compute_efficiency),
-                  percent(roofline->memory_efficiency), percent(roofline->spread)});
+                  percent(roofline->memory_efficiency), percent(roofline->relative_deviation)});
   } else {
     cells.insert(cells.end(), {"fallback", "", "", ""});
   }
@@ -97,7 +97,7 @@ TextTable class_table(const DeviceProfile& profile) {
                                             {"fixed [us]", Align::kRight, 3},
                                             {"compute", Align::kRight},
                                             {"memory", Align::kRight},
-                                            {"spread", Align::kRight, 8},
+                                            {"deviation", Align::kRight, 8},
                                             {"measured", Align::kRight, 5}};
   if (with_interpolated) {
     columns.insert(columns.end(), {{"interpolated", Align::kRight, 6},

@@ -113,13 +113,13 @@ std::string to_text(const calibrate::Validation& validation) {
                    {"predicted [ms]", Align::kRight},
                    {"measured [ms]", Align::kRight},
                    {"error [%]", Align::kRight},
-                   {"spread [%]", Align::kRight, 1},
+                   {"deviation [%]", Align::kRight, 1},
                    {"steps", Align::kRight, 2}});
   for (const calibrate::ValidatedStep& step : validation.steps) {
     steps.add_row({step.placement, fmt::format("{:.3f}", step.predicted_us / 1e3),
                    fmt::format("{:.3f}", step.measured_us / 1e3),
-                   fmt::format("{:+.1f}", 100 * step.error()), percent_number(step.spread),
-                   fmt::format("{}", step.steps)});
+                   fmt::format("{:+.1f}", 100 * step.error()),
+                   percent_number(step.relative_deviation), fmt::format("{}", step.steps)});
   }
   TextTable ops({{"device"},
                  {"op class"},
@@ -157,7 +157,7 @@ Json to_json(std::span<const calibrate::Validation> validations) {
                        {"predicted_us", step.predicted_us},
                        {"measured_us", step.measured_us},
                        {"error", step.error()},
-                       {"spread", step.spread},
+                       {"relative_deviation", step.relative_deviation},
                        {"steps", step.steps}});
     }
     Json ops = Json::array();

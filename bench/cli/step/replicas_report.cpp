@@ -52,7 +52,7 @@ void add_replica_options(CLI::App& command, ReplicaFlags& flags) {
   CLI::Option* replicas =
       command
           .add_option("--replicas", flags.replicas,
-                      "Simulate this many draws of the costs that have a spread")
+                      "Simulate this many draws of the costs that have a relative deviation")
           ->check(CLI::Range(std::int64_t{1}, kMaxReplicas))
           ->type_name("N")
           ->group("Uncertain costs");
@@ -101,8 +101,10 @@ void note_exact_costs(const ReplicaReport& report) {
   if (report.side.uncertain_costs == 0 &&
       (!report.other || report.other->side.uncertain_costs == 0)) {
     note(
-        "emplace: warning: all replicas are equal, because no cost of this step has a spread: give "
-        "one (\"spread\": 0.03, a standard deviation over the cost) to measured costs in the graph "
+        "emplace: warning: all replicas are equal, because no cost of this step has a relative "
+        "deviation: give "
+        "one (\"relative_deviation\": 0.03, a standard deviation over the cost) to measured costs "
+        "in the graph "
         "or to op classes in a device profile");
   }
 }

@@ -48,7 +48,7 @@ void add_replica_options(CLI::App& command, ReplicaFlags& flags);
 ReplicaReport simulate_replicas(const PlacedStep& step, const ProblemOptions& problem,
                                 const ReplicaFlags& flags, std::int64_t seed);
 
-/// Says on standard error if no cost varies, and how to give costs a spread.
+/// Says on standard error if no cost varies, and how to give costs a relative deviation.
 void note_exact_costs(const ReplicaReport& report);
 
 /// Returns lines for people, to stand under the step time.

@@ -36,7 +36,7 @@ ProblemSize size_of(const Problem& problem) {
   ProblemSize size{.ops = problem.num_ops(), .groups = problem.num_groups()};
   for (OpId op = 0; op < problem.num_ops() && !size.has_spreads; ++op) {
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-      size.has_spreads = size.has_spreads || problem.cost_spread(op, device) > 0;
+      size.has_spreads = size.has_spreads || problem.cost_deviation(op, device) > 0;
     }
   }
   return size;

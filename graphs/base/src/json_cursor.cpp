@@ -209,6 +209,12 @@ std::optional<JsonCursor> JsonCursor::find(std::string_view key) const {
   return JsonCursor(*member, source_, child_pointer(pointer_, key));
 }
 
+std::optional<JsonCursor> JsonCursor::find(std::string_view key,
+                                           std::string_view former_key) const {
+  auto member = find(key);
+  return member ? member : find(former_key);
+}
+
 std::vector<JsonCursor> JsonCursor::elements() const {
   if (!value_->is_array()) {
     fail_expected("an array");

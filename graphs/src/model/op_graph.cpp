@@ -99,9 +99,9 @@ class OpValidator {
         fail(fmt::format("expected a measured cost that is finite and at least 0, found {}",
                          cost.cost_us));
       }
-      if (!(cost.spread >= 0 && cost.spread <= kMaxCostSpread)) {
-        fail(fmt::format("expected a spread of a measured cost from 0 to {}, found {}",
-                         kMaxCostSpread, cost.spread));
+      if (!(cost.relative_deviation >= 0 && cost.relative_deviation <= kMaxRelativeDeviation)) {
+        fail(fmt::format("expected a relative deviation of a measured cost from 0 to {}, found {}",
+                         kMaxRelativeDeviation, cost.relative_deviation));
       }
       if (!classes.insert(cost.device_class).second) {
         fail(fmt::format("two measured costs for device class '{}'", cost.device_class));

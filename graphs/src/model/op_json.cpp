@@ -4,6 +4,7 @@
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/json.hpp>
+#include <emplace/graphs/graph_json.hpp>
 
 #include <fmt/format.h>
 
@@ -69,8 +70,8 @@ void write_measured(std::string& text, const MeasuredCost& cost) {
   ObjectWriter object(text);
   object.member("device_class", json_text(cost.device_class));
   object.member("cost_us", fmt::to_string(cost.cost_us));
-  if (cost.spread != 0) {
-    object.member("spread", fmt::to_string(cost.spread));
+  if (cost.relative_deviation != 0) {
+    object.member("relative_deviation", fmt::to_string(cost.relative_deviation));
   }
 }
 
@@ -117,7 +118,7 @@ void for_each_attribute(Found& attributes, const Use& use) {
 }
 
 // Leaves out what has its default value.
-void write_attributes(ObjectWriter& op, const Attributes& attributes) {
+std::string text_of_attributes(const Attributes& attributes) {
   std::string text;
   {
     ObjectWriter object(text);
@@ -151,9 +152,7 @@ void write_attributes(ObjectWriter& op, const Attributes& attributes) {
         },
         attributes);
   }
-  if (text != "{}") {
-    op.member("attributes", text);
-  }
+  return text == "{}" ? "" : text;
 }
 
 // Writes a list of objects as the member `key`, unless it is empty.
@@ -212,7 +211,7 @@ Enum read_enum(const Object& object, std::string_view key,
 }
 
 // Reads attributes of the same kind as `attributes`; what is left out has its default value.
-Attributes read_attributes(const JsonCursor& object, const Attributes& attributes) {
+Attributes read_given(const JsonCursor& object, const Attributes& attributes) {
   return std::visit(
       [&]<class Found>(const Found&) -> Attributes {
         Found result;
@@ -258,13 +257,13 @@ std::vector<MeasuredCost> read_measured(const JsonCursor& list) {
   std::vector<MeasuredCost> measured;
   std::unordered_set<std::string> classes;
   for (const JsonCursor& object : list.elements()) {
-    object.expect_only({"device_class", "cost_us", "spread"});
+    object.expect_only({"device_class", "cost_us", "relative_deviation", "spread"});
     const JsonCursor device_class = object.at("device_class");
     MeasuredCost cost{
         .device_class = device_class.non_empty_text(),
         .cost_us = object.at("cost_us").number(0, std::numeric_limits<double>::max())};
-    if (const auto spread = object.find("spread")) {
-      cost.spread = spread->number(0, kMaxCostSpread);
+    if (const auto deviation = object.find("relative_deviation", "spread")) {
+      cost.relative_deviation = deviation->number(0, kMaxRelativeDeviation);
     }
     if (!classes.insert(cost.device_class).second) {
       device_class.fail("the class appears twice");
@@ -313,7 +312,9 @@ void write_op(std::string& text, const Op& op) {
   if (op.phase != Phase::kForward) {
     object.member("phase", fmt::format("\"{}\"", to_string(op.phase)));
   }
-  write_attributes(object, op.attributes);
+  if (const std::string attributes = text_of_attributes(op.attributes); !attributes.empty()) {
+    object.member("attributes", attributes);
+  }
   object.dimensions("shape", op.shape);
   object.quantity("flops", op.flops);
   object.quantity("bytes_read", op.bytes_read);
@@ -340,10 +341,7 @@ Op read_op(const JsonCursor& object) {
   op.kind = object.at("kind").non_empty_text();
   op.attributes = operators::attributes_from_key(op);
   if (const auto member = object.find("attributes")) {
-    if (std::holds_alternative<std::monostate>(op.attributes)) {
-      member->fail(fmt::format("ops of kind '{}' have no attributes", excerpt(op.kind)));
-    }
-    op.attributes = read_attributes(*member, op.attributes);
+    op.attributes = read_attributes(*member, op);
   }
   return op;
 }
@@ -359,9 +357,19 @@ Op read_third_party_op(const JsonCursor& object, std::string name, const MemberN
   // Other programs may mean something else by that name.
   const auto member = members.find("attributes");
   if (member && !std::holds_alternative<std::monostate>(op.attributes)) {
-    op.attributes = read_attributes(*member, op.attributes);
+    op.attributes = read_given(*member, op.attributes);
   }
   return op;
+}
+
+std::string attributes_text(const Attributes& attributes) { return text_of_attributes(attributes); }
+
+Attributes read_attributes(const JsonCursor& object, const Op& op) {
+  const Attributes known = operators::attributes_from_key(op);
+  if (std::holds_alternative<std::monostate>(known)) {
+    object.fail(fmt::format("ops of kind '{}' have no attributes", excerpt(op.kind)));
+  }
+  return read_given(object, known);
 }
 
 }  // namespace emplace

@@ -147,6 +147,11 @@ void count_several(Op& op, const Call& call) {
   op.flops = product({sum({std::ssize(call.inputs), -1, call.of.flops}), call.elements()});
 }
 
+// A sum of two for each term but the first.
+std::int64_t kernels_of_sum(const Op& op) {
+  return op.shape.size() == 2 ? std::max<std::int64_t>(op.shape[0] - 1, 1) : 1;
+}
+
 void count_add_n(Op& op, const Call& call) {
   op.kind = "add_n";
   op.shape = {std::ssize(call.inputs), call.elements()};
@@ -509,7 +514,8 @@ constexpr std::array kElementwiseRows = {
                       "sum of tensors of one shape, for example gradients", kInPlace},
              .infer = same,
              .count = count_add_n,
-             .gradient = pass_on},
+             .gradient = pass_on,
+             .kernels_of = kernels_of_sum},
     Operator{.kind = {"mean", kElementwise, true, kElements, "mean of several tensors", kInPlace},
              .infer = infer_broadcast,
              .count = count_several,

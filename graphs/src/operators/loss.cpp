@@ -122,23 +122,25 @@ constexpr std::array kLossRows = {
              .count = count_sum_of_losses,
              .gradient = add_losses},
     // Difference, square and sum; dx = (x - y) 2 / N.
-    difference("mean_squared_error", "mean squared difference", 3, mean_squared_error),
+    in_kernels(2,
+               difference("mean_squared_error", "mean squared difference", 3, mean_squared_error)),
     difference("mean_squared_error_backward", "gradient of mean_squared_error", 2, nullptr),
     imported_loss("negative_log_likelihood_loss", "mean of the probabilities' logarithms", 1),
     // max(x, 0) - x y + log(1 + exp(-|x|)), and the sum; dx = (sigmoid(x) - y) / N.
-    difference("sigmoid_cross_entropy", "mean cross entropy of sigmoid against labels", 10,
-               sigmoid_cross_entropy),
-    difference("sigmoid_cross_entropy_backward",
-               "gradient of sigmoid_cross_entropy, from the logits", 3, nullptr),
+    in_kernels(
+        5, difference("sigmoid_cross_entropy", "mean cross entropy of sigmoid against labels", 10,
+                      sigmoid_cross_entropy)),
+    in_kernels(4, difference("sigmoid_cross_entropy_backward",
+                             "gradient of sigmoid_cross_entropy, from the logits", 3, nullptr)),
     imported_loss("softmax_cross_entropy_loss", "cross entropy of maps, or of weighted classes", 5),
-    Operator{.kind = {"softmax_cross_entropy", kReduction, true, kRows,
-                      "mean cross entropy of softmax against class labels"},
-             .infer = infer_cross_entropy,
-             .count = count_cross_entropy,
-             .gradient = softmax_cross_entropy},
-    Operator{.kind = {"softmax_cross_entropy_backward", kReduction, true, kRows,
-                      "gradient of the mean cross entropy, from the probabilities"},
-             .count = count_cross_entropy_gradient},
+    in_kernels(2, Operator{.kind = {"softmax_cross_entropy", kReduction, true, kRows,
+                                    "mean cross entropy of softmax against class labels"},
+                           .infer = infer_cross_entropy,
+                           .count = count_cross_entropy,
+                           .gradient = softmax_cross_entropy}),
+    in_kernels(3, Operator{.kind = {"softmax_cross_entropy_backward", kReduction, true, kRows,
+                                    "gradient of the mean cross entropy, from the probabilities"},
+                           .count = count_cross_entropy_gradient}),
 };
 
 }  // namespace

@@ -175,11 +175,11 @@ constexpr Operator groups(std::string_view name, std::string_view summary, std::
 }
 
 constexpr std::array kNormalizations = {
-    Operator{.kind = {"batch_norm", kNormalization, true, kMap,
-                      "normalization of each channel, for training"},
-             .infer = infer_batch_norm,
-             .count = count_batch_norm,
-             .gradient = norm_gradient},
+    in_kernels(2, Operator{.kind = {"batch_norm", kNormalization, true, kMap,
+                                    "normalization of each channel, for training"},
+                           .infer = infer_batch_norm,
+                           .count = count_batch_norm,
+                           .gradient = norm_gradient}),
     Operator{.kind = {"batch_norm_backward", kNormalization, true, kMap,
                       "gradients of batch_norm: of its input, and of scale and offset"},
              .count = count_batch_norm_gradient},
@@ -195,18 +195,19 @@ constexpr std::array kNormalizations = {
     // With xhat = (x - mean) / deviation (2): doffset = sum dy (1), dscale = sum dy xhat (2), g =
     // dy scale (1), sums of g and of g xhat over the row (3), and dx = (g - mean g - xhat mean(g
     // xhat)) / deviation (4).
-    rows("layer_norm_backward", "gradients of layer_norm: of its input, and of scale and offset",
-         13, nullptr, nullptr),
+    in_kernels(2, rows("layer_norm_backward",
+                       "gradients of layer_norm: of its input, and of scale and offset", 13,
+                       nullptr, nullptr)),
     // The sum of squares (2), and two products.
     rows("rms_norm", "division of each row by its mean square's root", 4, infer_rms_norm,
          norm_gradient),
     // xhat (1), dscale (2), g (1), sum of g xhat (2), dx (3).
-    rows("rms_norm_backward", "gradients of rms_norm: of its input, and of its scale", 9, nullptr,
-         nullptr),
-    groups("group_norm", "normalization of groups of channels", 7, norm_gradient),
-    groups("group_norm_backward", "gradients of group_norm", 13),
-    groups("instance_norm", "normalization of each map", 7, norm_gradient),
-    groups("instance_norm_backward", "gradients of instance_norm", 13),
+    in_kernels(2, rows("rms_norm_backward", "gradients of rms_norm: of its input, and of its scale",
+                       9, nullptr, nullptr)),
+    in_kernels(3, groups("group_norm", "normalization of groups of channels", 7, norm_gradient)),
+    in_kernels(5, groups("group_norm_backward", "gradients of group_norm", 13)),
+    in_kernels(3, groups("instance_norm", "normalization of each map", 7, norm_gradient)),
+    in_kernels(3, groups("instance_norm_backward", "gradients of instance_norm", 13)),
     Operator{.kind = {"lrn", kNormalization, true, kElements,
                       "local response normalization over channels"},
              .infer = same,

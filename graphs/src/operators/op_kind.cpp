@@ -160,6 +160,20 @@ ResultMemory result_memory_of(std::string_view kind) {
   return row == nullptr ? ResultMemory::kOwn : row->kind.memory;
 }
 
+std::int64_t num_kernels(const Op& op) {
+  const operators::Operator* row = operators::find(op.kind);
+  const std::string_view kind = op.kind;
+  if (row == nullptr && kind.ends_with("_backward")) {
+    // A gradient without a definition of its own takes as many steps as its forward op.
+    row = operators::find(kind.substr(0, kind.find("_backward")));
+    return row != nullptr && row->kernels_of != nullptr ? row->kernels_of(op) : 1;
+  }
+  if (row == nullptr || !row->kind.launches) {
+    return row == nullptr ? 1 : 0;
+  }
+  return row->kernels_of != nullptr ? row->kernels_of(op) : row->kernels;
+}
+
 bool launches(std::string_view kind) {
   const operators::Operator* row = operators::find(kind);
   return row == nullptr || row->kind.launches;

@@ -67,6 +67,9 @@ using Gradient = void (*)(GradientStep& step);
 /// have none.
 using FromKey = Attributes (*)(const Op& op);
 
+/// Returns how many kernels an op is whose number depends on its key.
+using Kernels = std::int64_t (*)(const Op& op);
+
 /// Which tensor tells the derivative of a function.
 enum class From : std::uint8_t { kInput, kResult };
 
@@ -86,7 +89,15 @@ struct Operator {
   Derivative derivative{};      ///< of a function of one number
   FromKey from_key = nullptr;   ///< null: its ops have no attributes
   bool only_imported = false;   ///< of imported_op_kinds()
+  int kernels = 1;              ///< that PyTorch starts for an op on a GPU, if it launches at all
+  Kernels kernels_of = nullptr;
 };
+
+/// Returns the definition of an operator of several kernels.
+constexpr Operator in_kernels(int kernels, Operator row) {
+  row.kernels = kernels;
+  return row;
+}
 
 /// Returns all operators, by name.
 const std::unordered_map<std::string_view, const Operator*>& all();

@@ -160,9 +160,9 @@ constexpr auto kPoolings = [] {
       lp_pool,
       any_pool("lp_pool_nd", "norm under windows of any dimensions", nullptr),
       pool("max_pool", "largest element under each window", count_max, infer_pool, max_pool),
-      pool("max_pool_backward", "gradient of max_pool", count_max_gradient, nullptr),
+      in_kernels(2, pool("max_pool_backward", "gradient of max_pool", count_max_gradient, nullptr)),
       any_pool("max_pool_nd", "largest under windows of any dimensions", max_pool),
-      any_pool("max_pool_nd_backward", "gradient of max_pool_nd", nullptr),
+      in_kernels(2, any_pool("max_pool_nd_backward", "gradient of max_pool_nd", nullptr)),
       // Each number of a region is a mean of four places, each of which is one of four numbers.
       Operator{.kind = {"roi_align", kPooling, true, kElements, "regions of a map in one size"},
                .count = count_results,

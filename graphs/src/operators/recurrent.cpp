@@ -193,20 +193,27 @@ void lstm(GradientStep& step) { recurrent(step, 23); }
 void gru(GradientStep& step) { recurrent(step, 15); }
 void rnn(GradientStep& step) { recurrent(step, 3); }
 
+// cuDNN: one product of all inputs, then for each step one of the state and the functions of gates.
+std::int64_t kernels_of_layer(const Op& op) {
+  return op.shape.size() == 5 ? product({op.shape[4], sum({product({2, op.shape[0]}), 1})}) : 1;
+}
+
 constexpr Operator layer(std::string_view name, std::string_view summary, std::int64_t flops,
                          Gradient gradient) {
   return {.kind = {name, kMatmul, true, kRecurrent, summary},
           .count = count_layer,
           .gradient = gradient,
           .flops = flops,
-          .only_imported = true};
+          .only_imported = true,
+          .kernels_of = kernels_of_layer};
 }
 
 constexpr std::array kRecurrentRows = {
-    Operator{.kind = {"lstm_cell", kMatmul, true, kCell, "one step of an LSTM cell, fused"},
-             .infer = infer_lstm_cell,
-             .count = count_lstm_cell,
-             .gradient = lstm_cell},
+    in_kernels(
+        3, Operator{.kind = {"lstm_cell", kMatmul, true, kCell, "one step of an LSTM cell, fused"},
+                    .infer = infer_lstm_cell,
+                    .count = count_lstm_cell,
+                    .gradient = lstm_cell}),
     Operator{.kind = {"lstm_cell_backward", kMatmul, true, kCell,
                       "gradients of lstm_cell: of all its inputs"}},
     layer("gru", "all steps of a layer of gated recurrent units", 12, gru),

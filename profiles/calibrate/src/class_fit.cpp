@@ -132,8 +132,8 @@ FittedRoofline fit_form_of(CostForm form, std::span<const ClassSample> samples,
   for (std::size_t at = 0; at < samples.size(); ++at) {
     result.held_out.add(held_out_us[at], work[at].us);
   }
-  result.fitted.roofline.spread =
-      std::min(std::sqrt(std::numbers::pi / 2) * result.held_out.summary().mean, kMaxCostSpread);
+  result.fitted.roofline.relative_deviation = std::min(
+      std::sqrt(std::numbers::pi / 2) * result.held_out.summary().mean, kMaxRelativeDeviation);
   return result;
 }
 

@@ -56,7 +56,7 @@ class Errors {
 
 /// Holds a roofline and what it is worth.
 struct FittedRoofline {
-  FittedForm fitted{};  ///< its spread is that of `held_out`
+  FittedForm fitted{};  ///< its relative deviation is that of `held_out`
   std::string proxy{};  ///< of its samples, as CostCase::proxy
   Errors errors{};      ///< of the samples that it was fitted to, in their order
   Errors held_out{};    ///< of each sample, predicted from other shapes, in the same order

@@ -17,9 +17,12 @@
 namespace emplace::calibrate {
 namespace {
 
-// Where nothing was measured, the efficiencies are anybody's guess, and so is the spread.
-constexpr Roofline kGuess = {
-    .fixed_us = 5, .compute_efficiency = 0.1, .memory_efficiency = 0.5, .spread = kMaxCostSpread};
+// Where nothing was measured, the efficiencies are anybody's guess, and so is the relative
+// deviation.
+constexpr Roofline kGuess = {.fixed_us = 5,
+                             .compute_efficiency = 0.1,
+                             .memory_efficiency = 0.5,
+                             .relative_deviation = kMaxRelativeDeviation};
 
 constexpr double kPerSecond = 1e6;
 
@@ -32,13 +35,14 @@ std::vector<OpMeasurement> measurements_of(std::span<const OpSample> samples) {
   for (const OpSample& sample : samples) {
     if (was_measured(sample)) {
       const Op& op = sample.site.op;
-      measurements.push_back({.key = key_of(op),
-                              .us = sample.time.median_us,
-                              .spread = std::min(sample.time.spread, kMaxCostSpread),
-                              .runs = sample.time.runs,
-                              .library = sample.library,
-                              .flops = op.flops,
-                              .bytes = op.bytes_read + op.bytes_written});
+      measurements.push_back(
+          {.key = key_of(op),
+           .us = sample.time.median_us,
+           .relative_deviation = std::min(sample.time.relative_deviation, kMaxRelativeDeviation),
+           .runs = sample.time.runs,
+           .library = sample.library,
+           .flops = op.flops,
+           .bytes = op.bytes_read + op.bytes_written});
     }
   }
   return measurements;

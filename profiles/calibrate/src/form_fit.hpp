@@ -28,7 +28,7 @@ struct FormBounds {
 
 /// Holds a fitted form, and the launch floors of its samples.
 struct FittedForm {
-  Roofline roofline{};              ///< its spread not set
+  Roofline roofline{};              ///< its relative deviation not set
   std::vector<double> floors_us{};  ///< by WorkSample::floor
 };
 

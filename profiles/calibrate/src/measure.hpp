@@ -12,8 +12,8 @@
 namespace emplace::calibrate {
 
 /// Calls `time_runs(n)` until its runs agree, with twice as many each time, and returns the summary
-/// of least spread among those that kept at least half of `options.runs`, or else among all. It
-/// counts the throttled and lost runs of all attempts.
+/// of least relative deviation among those that kept at least half of `options.runs`, or else among
+/// all. It counts the throttled and lost runs of all attempts.
 Summary measure(const SamplingOptions& options,
                 const std::function<std::vector<TimedRun>(std::int32_t)>& time_runs);
 

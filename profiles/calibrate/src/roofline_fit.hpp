@@ -17,8 +17,9 @@ struct WorkSample {
   std::int32_t floor = -1;  ///< which launch floor its time contains (form_fit.hpp); -1: none
 };
 
-/// Returns the best roofline of the form `maximum` found from several starting points, its spread
-/// not set. No efficiency exceeds 1. Requires: at least one sample, none with a launch floor.
+/// Returns the best roofline of the form `maximum` found from several starting points, its relative
+/// deviation not set. No efficiency exceeds 1. Requires: at least one sample, none with a launch
+/// floor.
 Roofline fit_roofline(std::span<const WorkSample> samples);
 
 /// Returns the best roofline found from `start` only, for samples that differ little from those to

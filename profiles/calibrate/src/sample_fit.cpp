@@ -32,7 +32,7 @@ Roofline rounded(Roofline roofline) {
   roofline.fixed_us = rounded(roofline.fixed_us);
   roofline.compute_efficiency = rounded(roofline.compute_efficiency);
   roofline.memory_efficiency = rounded(roofline.memory_efficiency);
-  roofline.spread = rounded(roofline.spread);
+  roofline.relative_deviation = rounded(roofline.relative_deviation);
   for (double& efficiency : roofline.tile_efficiencies) {
     efficiency = rounded(efficiency);
   }
@@ -46,15 +46,16 @@ PredictionError rounded(PredictionError error) {
   return error;
 }
 
-double proxy_spread(double spread) {
-  return rounded(
-      std::min(std::sqrt(spread * spread + kProxySpread * kProxySpread), kMaxCostSpread));
+double proxy_deviation(double relative_deviation) {
+  return rounded(std::min(
+      std::sqrt(relative_deviation * relative_deviation + kProxyDeviation * kProxyDeviation),
+      kMaxRelativeDeviation));
 }
 
-// Adds to the spread of a case what its proxy, if it has one, may be off.
-CostCase with_proxy_spread(CostCase which) {
+// Adds to the relative deviation of a case what its proxy, if it has one, may be off.
+CostCase with_proxy_deviation(CostCase which) {
   if (!which.proxy.empty()) {
-    which.roofline.spread = proxy_spread(which.roofline.spread);
+    which.roofline.relative_deviation = proxy_deviation(which.roofline.relative_deviation);
   }
   return which;
 }
@@ -267,7 +268,7 @@ class ProfileFit {
       if (arithmetics_of(fit_.profile, op_class).size() > 1) {
         which.arithmetic = Arithmetic::kFloat32;
       }
-      fit_.profile.cases[at].push_back(with_proxy_spread(which));
+      fit_.profile.cases[at].push_back(with_proxy_deviation(which));
     }
     ClassCalibration& calibration = calibration_.classes[at].emplace();
     calibration.measurements = static_cast<std::int32_t>(samples.size());
@@ -279,7 +280,7 @@ class ProfileFit {
   void add_case(OpClass op_class, CostCase which, const FittedRoofline& fit) {
     which.roofline = rounded(fit.fitted.roofline);
     report(op_class, which, fit);
-    fit_.profile.cases[static_cast<std::size_t>(op_class)].push_back(with_proxy_spread(which));
+    fit_.profile.cases[static_cast<std::size_t>(op_class)].push_back(with_proxy_deviation(which));
   }
 
   void report(OpClass op_class, const CostCase& which, const FittedRoofline& fit) {
@@ -318,7 +319,7 @@ class ProfileFit {
       const auto at = static_cast<std::size_t>(op_class);
       if (!calibration_.classes[at]) {
         Roofline roofline = moving;
-        roofline.spread = proxy_spread(roofline.spread);
+        roofline.relative_deviation = proxy_deviation(roofline.relative_deviation);
         fit_.profile.rooflines[at] = roofline;
         fit_.profile.cases[at].clear();
       }

@@ -17,14 +17,15 @@ namespace emplace::calibrate {
 namespace {
 
 // A run that takes so many times the median was interrupted by something else. Without it the
-// median stays the same, but the spread does not.
+// median stays the same, but the relative deviation does not.
 constexpr double kOutlier = 3;
 
 // The standard deviation of normal errors whose absolute values have the median 1. A run that was
 // interrupted does not move it, as it would a root of mean squares.
 constexpr double kDeviationOfMedianDeviation = 1.4826;
 
-// Runs of one length differ by this much on any clock, so for shorter ops a spread means nothing.
+// Runs of one length differ by this much on any clock, so for shorter ops a relative deviation
+// means nothing.
 constexpr double kClockNoiseUs = 0.1;
 
 // What the time of an op is guessed from before it is measured: the operations that take as long as
@@ -73,7 +74,7 @@ Summary summarize(std::span<const TimedRun> runs) {
     std::vector<double> deviations;
     std::ranges::transform(kept, std::back_inserter(deviations),
                            [&](double us) { return std::abs(us - summary.median_us); });
-    summary.spread =
+    summary.relative_deviation =
         kDeviationOfMedianDeviation * median(std::move(deviations)) / summary.median_us;
   }
   return summary;
@@ -89,7 +90,8 @@ Summary measure(const SamplingOptions& options,
     if (has_enough(summary) != has_enough(than)) {
       return has_enough(summary);
     }
-    return than.runs == 0 || (summary.runs > 0 && summary.spread < than.spread);
+    return than.runs == 0 ||
+           (summary.runs > 0 && summary.relative_deviation < than.relative_deviation);
   };
   Summary best;
   std::int32_t throttled = 0;
@@ -102,7 +104,8 @@ Summary measure(const SamplingOptions& options,
     if (is_better(summary, best)) {
       best = summary;
     }
-    if ((has_enough(best) && best.spread <= options.stable_spread) || options.is_stopped()) {
+    if ((has_enough(best) && best.relative_deviation <= options.stable_deviation) ||
+        options.is_stopped()) {
       break;
     }
   }
@@ -115,10 +118,10 @@ std::string why_unstable(const Summary& summary, const SamplingOptions& options)
   if (summary.runs == 0) {
     return fmt::format("the profiler lost all {} runs", summary.lost);
   }
-  if (summary.spread > 3 * options.stable_spread &&
-      summary.spread * summary.median_us > kClockNoiseUs) {
-    return fmt::format("{:.4g} us with a spread of {:.0f} % over {} runs", summary.median_us,
-                       100 * summary.spread, summary.runs);
+  if (summary.relative_deviation > 3 * options.stable_deviation &&
+      summary.relative_deviation * summary.median_us > kClockNoiseUs) {
+    return fmt::format("{:.4g} us with a relative deviation of {:.0f} % over {} runs",
+                       summary.median_us, 100 * summary.relative_deviation, summary.runs);
   }
   return "";
 }

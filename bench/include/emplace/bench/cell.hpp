@@ -106,7 +106,7 @@ struct CellResult {
   /// evaluated, and if the cell failed.
   std::vector<Improvement> history{};
   /// Step times of the placement in kCellReplicas draws of the costs, which are the same for all
-  /// cells of a problem; empty if no cost there has a spread, and if the cell failed.
+  /// cells of a problem; empty if no cost there has a relative deviation, and if the cell failed.
   std::vector<double> replicas_us{};
 };
 

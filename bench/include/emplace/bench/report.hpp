@@ -11,7 +11,7 @@
 // "Near the best" refers to an agent's own best, however slow. So agents are also compared by how
 // soon they are as fast as the baseline's final median step time.
 //
-// If costs have spreads, each agent but the fastest has the share of draws of the costs
+// If costs have relative deviations, each agent but the fastest has the share of draws of the costs
 // (replicas.hpp) in which its step is longer than that of the fastest. Below kSurelySlower, the
 // difference is within the uncertainty of costs. Of several repetitions, the one with the upper
 // median step time counts.

@@ -15,6 +15,7 @@
 // graph and reading it back gives the same graph, including the order of every op's inputs and
 // consumers. Reading is linear; a graph of 100,000 ops takes about a second.
 
+#include <emplace/base/json_cursor.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
 #include <string>
@@ -28,5 +29,13 @@ std::string write_graph_json(const OpGraph& graph);
 
 /// Reads and validates a graph; `source` names the text in errors. Throws kFormat.
 OpGraph read_graph_json(std::string_view text, const std::string& source);
+
+/// Returns attributes as a JSON object, `{"transB": true}`, without those that have their default
+/// value; empty if that leaves none.
+std::string attributes_text(const Attributes& attributes);
+
+/// Reads the attributes of `op` from such an object; only kind and shape of the op are used. Throws
+/// kFormat if ops of this kind have no such attributes.
+Attributes read_attributes(const JsonCursor& object, const Op& op);
 
 }  // namespace emplace

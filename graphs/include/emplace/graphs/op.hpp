@@ -58,13 +58,13 @@ struct Output {
 };
 
 /// The largest relative standard deviation of a cost: as much as the cost itself.
-inline constexpr double kMaxCostSpread = 1;
+inline constexpr double kMaxRelativeDeviation = 1;
 
 /// A cost that was measured elsewhere, for one class of devices.
 struct MeasuredCost {
-  std::string device_class{};  ///< as in DeviceProfile::device_class
-  double cost_us = 0;          ///< microseconds, at least 0
-  double spread = 0;           ///< standard deviation over the cost, 0 to kMaxCostSpread
+  std::string device_class{};     ///< as in DeviceProfile::device_class
+  double cost_us = 0;             ///< microseconds, at least 0
+  double relative_deviation = 0;  ///< standard deviation over the cost, 0 to kMaxRelativeDeviation
 };
 
 /// Describes one operation.

@@ -11,6 +11,8 @@
 
 namespace emplace {
 
+struct Op;
+
 /// Groups kinds of ops that use a device in the same way; profiles have one efficiency for each.
 enum class OpClass : std::uint8_t {
   kConvolution,           ///< dense convolutions and their gradients
@@ -67,5 +69,11 @@ ResultMemory result_memory_of(std::string_view kind);
 
 /// Returns whether ops of `kind` occupy a device at all; unknown kinds do.
 bool launches(std::string_view kind);
+
+/// Returns how many kernels PyTorch starts for an op on a GPU, without a compiler: 1 for most, and
+/// for unknown kinds. Sources: its CUDA kernels (aten/src/ATen/native/cuda) and what autograd
+/// calls; the updates of its fused optimizers. Products of few rows may take one more, to add up
+/// parts.
+std::int64_t num_kernels(const Op& op);
 
 }  // namespace emplace

@@ -102,7 +102,7 @@ class Validator {
         result.steps.push_back({.placement = named.name,
                                 .predicted_us = predicted.makespan_us,
                                 .measured_us = summary.median_us,
-                                .spread = summary.spread,
+                                .relative_deviation = summary.relative_deviation,
                                 .steps = summary.runs});
       } catch (const DeviceFailure& failure) {
         result.left_out.push_back(fmt::format("{}: {}", named.name, failure.what()));

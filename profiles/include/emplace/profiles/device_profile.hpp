@@ -44,7 +44,7 @@ inline std::string_view to_string(CostSource source) {
 struct Cost {
   double us = 0;
   CostSource source = CostSource::kGuess;
-  double spread = 0;  ///< standard deviation over the cost; 0: taken as exact
+  double relative_deviation = 0;  ///< standard deviation over the cost; 0: taken as exact
 };
 
 /// Selects ops of a class that have a roofline of their own.

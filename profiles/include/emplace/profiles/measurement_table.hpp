@@ -41,8 +41,9 @@ namespace emplace {
 /// What an op took on a device.
 struct OpMeasurement {
   OpKey key{};
-  double us = 0;           ///< median, positive
-  double spread = 0;       ///< standard deviation over the median, 0 to kMaxCostSpread
+  double us = 0;  ///< median, positive
+  double relative_deviation =
+      0;                   ///< standard deviation over the median, 0 to kMaxRelativeDeviation
   std::int32_t runs = 0;   ///< that were kept
   std::string library{};   ///< what computed it: "cudnn", "cublas", "emplace", "reference", ...
   std::int64_t flops = 0;  ///< as Op::flops
@@ -54,7 +55,7 @@ struct OpMeasurement {
 /// A time and how far it may be wrong.
 struct TimeEstimate {
   double us = 0;
-  double spread = 0;  ///< standard deviation over the time, 0 to kMaxCostSpread
+  double relative_deviation = 0;  ///< standard deviation over the time, 0 to kMaxRelativeDeviation
 };
 
 /// Measurements, at most one for each key.
@@ -70,16 +71,17 @@ class MeasurementTable {
   /// Makes a table of `measurements`. Requires: distinct keys, positive times.
   explicit MeasurementTable(std::vector<OpMeasurement> measurements);
 
-  /// Returns all measurements, sorted by kind, type and shape.
+  /// Returns all measurements, sorted by kind, type, shape and attributes.
   const std::vector<OpMeasurement>& all() const { return measurements_; }
 
-  /// Returns the measurement of exactly `op`, or null.
+  /// Returns the measurement of an op like `op`, of the same attributes if there is one, or null.
   const OpMeasurement* find(const Op& op) const;
 
   /// Returns the estimate for an op of this kind and type for which the less certain sources
-  /// predict `expected`, or nothing if it is outside the hull. Its spread includes how far apart
-  /// the bounds are (but no more than the spread of `expected`, unless that is 0), how far they
-  /// contradict each other, and the spread of the measurements that it lies between.
+  /// predict `expected`, or nothing if it is outside the hull. Its relative deviation includes how
+  /// far apart the bounds are (but no more than the relative deviation of `expected`, unless that
+  /// is 0), how far they contradict each other, and the relative deviation of the measurements that
+  /// it lies between.
   std::optional<TimeEstimate> estimate(std::string_view kind, DataType type, double flops,
                                        double bytes, const TimeEstimate& expected) const;
 

@@ -17,6 +17,7 @@ struct OpKey {
   std::string kind{};                  ///< as in Op::kind
   std::vector<std::int64_t> shape{};   ///< as in Op::shape
   DataType type = DataType::kFloat32;  ///< of the first output; kFloat32 if there is none
+  std::string attributes{};            ///< attributes_text() of Op::attributes
 
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
   auto operator<=>(const OpKey&) const = default;

@@ -117,7 +117,8 @@ struct Roofline {
   double fixed_us = 0;            ///< t0, in [0, kMaxFixedUs]
   double compute_efficiency = 1;  ///< e_c, in [kMinEfficiency, kMaxComputeEfficiency]
   double memory_efficiency = 1;   ///< e_m, in [kMinEfficiency, 1]
-  double spread = 0;              ///< of its costs: see Cost::spread; 0 to kMaxCostSpread
+  double relative_deviation =
+      0;  ///< of its costs: see Cost::relative deviation; 0 to kMaxRelativeDeviation
   CostForm form = CostForm::kMaximum;
   std::array<double, 2> tile_efficiencies = {1, 1};  ///< e_64 and e_32, in (0, 1]; for `tiles`
 

@@ -103,7 +103,9 @@ class Problem {
   }
 
   /// Returns the standard deviation of that cost over the cost; 0 if it is taken as exact.
-  double cost_spread(OpId op, DeviceId device) const { return cost_spread_[cost_cell(op, device)]; }
+  double cost_deviation(OpId op, DeviceId device) const {
+    return cost_deviation_[cost_cell(op, device)];
+  }
 
   /// Replaces the costs of all ops on `device` and the others of its profile, in a copy that is not
   /// shared (replicas.hpp). Everything else stays as computed from the expected costs: priorities
@@ -309,7 +311,7 @@ class Problem {
 
   std::vector<double> cost_us_;  // a row for each profile
   std::vector<CostSource> cost_source_;
-  std::vector<double> cost_spread_;
+  std::vector<double> cost_deviation_;
   std::int64_t cost_revision_ = 0;
   IdVector<OpId, double> gap_us_;
   IdVector<OpId, bool> launches_;

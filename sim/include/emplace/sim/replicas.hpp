@@ -2,8 +2,9 @@
 
 // How far the time of a step may be from the simulated one, because costs are not exact.
 //
-// A cost may have a spread s, its standard deviation over the cost. A replica is a simulation in
-// which every such cost c is drawn anew, log-normally with mean c and standard deviation s c:
+// A cost may have a relative deviation s, its standard deviation over the cost. A replica is a
+// simulation in which every such cost c is drawn anew, log-normally with mean c and standard
+// deviation s c:
 //
 //     c F,   ln F normal with variance v = ln(1 + s^2) and mean -v / 2.
 //

@@ -36,6 +36,9 @@ class JsonCursor {
   /// Returns the member `key`, or nothing if this object has none.
   std::optional<JsonCursor> find(std::string_view key) const;
 
+  /// Returns the member `key`, or the one that earlier files have instead.
+  std::optional<JsonCursor> find(std::string_view key, std::string_view former_key) const;
+
   /// Returns the elements of this array in order; fails if it is not an array.
   std::vector<JsonCursor> elements() const;
 

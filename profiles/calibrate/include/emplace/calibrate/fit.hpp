@@ -14,9 +14,9 @@
 //
 // Errors are those of a leave-one-shape-out validation: a shape is left out with all ops of its
 // class that have it, the roofline is fitted to the others, and it and the estimates between the
-// others (profiles/measurement_table.hpp) predict the ops left out. The spread of a class is
-// sqrt(pi / 2) times the mean error of its roofline, the standard deviation of a normal error of
-// that mean. All of it depends only on the samples, not even on their order.
+// others (profiles/measurement_table.hpp) predict the ops left out. The relative deviation of a
+// class is sqrt(pi / 2) times the mean error of its roofline, the standard deviation of a normal
+// error of that mean. All of it depends only on the samples, not even on their order.
 
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/samples.hpp>

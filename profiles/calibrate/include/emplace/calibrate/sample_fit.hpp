@@ -7,10 +7,10 @@
 // A row counts relative to the peaks of the device on which it was measured, so the rows of one
 // board also serve another with the same chip. If the tables of the device have too few shapes of a
 // class in some arithmetic, those of proxies are used, and the case names them. Convolutions and
-// products in TF32, for which there are no tables, use the rows in float16, and their spread
-// includes kProxySpread. Convolutions of a proxy reach the share of the peak that they reach on the
-// proxy, times the ratio of what products reach here and there. Classes without samples keep the
-// roofline of the base; those bound by memory get that of elementwise ops.
+// products in TF32, for which there are no tables, use the rows in float16, and their relative
+// deviation includes kProxyDeviation. Convolutions of a proxy reach the share of the peak that they
+// reach on the proxy, times the ratio of what products reach here and there. Classes without
+// samples keep the roofline of the base; those bound by memory get that of elementwise ops.
 //
 // Fixed times come only from rows without a launch floor, or else from the base; and the compute
 // efficiency of classes bound by memory is that of the base. Deterministic, and independent of the
@@ -25,8 +25,8 @@
 
 namespace emplace::calibrate {
 
-/// What a proxy adds to the spread of a cost.
-inline constexpr double kProxySpread = 0.2;
+/// What a proxy adds to the relative deviation of a cost.
+inline constexpr double kProxyDeviation = 0.2;
 
 /// How well the cases of a class are predicted.
 struct FitReport {

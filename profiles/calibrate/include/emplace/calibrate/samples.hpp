@@ -13,7 +13,8 @@ namespace emplace::calibrate {
 /// Summarizes repeated measurements of one quantity.
 struct Summary {
   double median_us = 0;
-  double spread = 0;      ///< standard deviation over the median: 1.4826 times the median deviation
+  double relative_deviation =
+      0;                  ///< standard deviation over the median: 1.4826 times the median deviation
   std::int32_t runs = 0;  ///< that were kept
   std::int32_t throttled = 0;    ///< runs in which the device was below its clock
   std::int32_t lost = 0;         ///< runs dropped because the profiler lost their records

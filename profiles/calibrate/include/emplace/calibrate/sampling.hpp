@@ -22,9 +22,9 @@ namespace emplace::calibrate {
 /// How long to measure.
 struct SamplingOptions {
   std::int32_t warm_up_runs = 3;
-  std::int32_t runs = 20;      ///< of each op and copy
-  double stable_spread = 0.1;  ///< a sample of more spread is measured again
-  std::int32_t attempts = 3;   ///< each with twice as many runs as the one before
+  std::int32_t runs = 20;         ///< of each op and copy
+  double stable_deviation = 0.1;  ///< a sample of more relative deviation is measured again
+  std::int32_t attempts = 3;      ///< each with twice as many runs as the one before
   std::int64_t max_copy_bytes = std::int64_t{1} << 30;
   /// Ends measuring early when it turns true (Ctrl-C); what was measured is kept. May be null.
   const std::atomic<bool>* stop = nullptr;

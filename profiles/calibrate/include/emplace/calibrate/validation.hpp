@@ -49,8 +49,8 @@ std::vector<NamedPlacement> validation_placements(const Problem& problem,
 struct ValidatedStep {
   std::string placement{};
   double predicted_us = 0;
-  double measured_us = 0;  ///< median of the steps
-  double spread = 0;       ///< of the steps
+  double measured_us = 0;         ///< median of the steps
+  double relative_deviation = 0;  ///< of the steps
   std::int32_t steps = 0;
 
   /// Returns (predicted - measured) / measured.
