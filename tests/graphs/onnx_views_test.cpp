@@ -44,6 +44,32 @@ TEST(OnnxViews, FunctionsKeepTheOrderInMemory) {
   EXPECT_EQ(count_kinds(graph)["transpose"] + count_kinds(graph)["copy"], 0);
 }
 
+// Heads [2, 4, 6, 2] of positions [2, 6, 8] are no batch of 8 matrices in memory.
+TEST(OnnxViews, ProductsTakeABatchOfMatrices) {
+  const OpGraph graph = import(model(R"(g (float[2, 6, 8] x) => (float[2, 4, 6, 6] y)
+    <int64[4] heads = {2, 6, 4, 2}> {
+      a = Reshape (x, heads)
+      q = Transpose <perm = [0, 2, 1, 3]> (a)
+      k = Softmax (q)
+      t = Transpose <perm = [0, 1, 3, 2]> (k)
+      y = MatMul (q, t)
+    })"));
+  EXPECT_EQ(count_kinds(graph)["transpose"], 1);
+  EXPECT_THAT(find(graph, "mat_mul/copy").shape, ElementsAre(2, 6, 4, 2, 0, 2, 1, 3));
+  EXPECT_THAT(find(graph, "mat_mul").shape, ElementsAre(8, 6, 6, 2));
+}
+
+TEST(OnnxViews, DirectionsStandSideBySide) {
+  const OpGraph graph = import(model(R"(g (float[5, 2, 8] x) => (float[5, 2, 8] y)
+    <int64[3] joined = {5, 2, 8}> {
+      a = LSTM <hidden_size = 4, direction = "bidirectional"> (x, w, r)
+      b = Transpose <perm = [0, 2, 1, 3]> (a)
+      y = Reshape (b, joined)
+    })",
+                                     {{"w", {2, 16, 8}}, {"r", {2, 16, 4}}}));
+  EXPECT_EQ(count_kinds(graph)["transpose"] + count_kinds(graph)["copy"], 0);
+}
+
 TEST(OnnxViews, PartsAndRepeatsAreCopiedWhereTheyGetAnotherShape) {
   const OpGraph graph = import(model(R"(g (float[4, 6] x) => (float[N] y)
     <int64[1] zero = {0}, int64[1] two = {2}, int64[1] one = {1}, int64[2] by_two = {4, 2, 3},
@@ -58,10 +84,11 @@ TEST(OnnxViews, PartsAndRepeatsAreCopiedWhereTheyGetAnotherShape) {
       row = Gather <axis = 0> (x, second)
       e = Expand (x, thrice)
       e1 = Reshape (e, flat)
-      back = Slice (x, two, zero, one, minus)
+      back = Slice (x, minus, first, one, minus)
       y = Concat <axis = 0> (r, c, l1, e1, row)
     })",
-                                     {{"minus", {1}, onnx::TensorProto::INT64, {-1}}}));
+                                     {{"minus", {1}, onnx::TensorProto::INT64, {-1}},
+                                      {"first", {1}, onnx::TensorProto::INT64, {-99}}}));
   auto counts = count_kinds(graph);
   EXPECT_EQ(counts["slice_view"], 4);
   EXPECT_EQ(counts["split_view"], 1);

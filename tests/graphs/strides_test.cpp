@@ -37,6 +37,14 @@ TEST(Strides, SizesOf0And1DoNotMatter) {
   EXPECT_THAT(normal_strides({4, 1}, {1, 99}), ElementsAre(1, 1));
 }
 
+TEST(Strides, OfABatchOfMatrices) {
+  EXPECT_TRUE(is_batch_of_matrices({2, 4, 6, 8}, {192, 48, 8, 1}));
+  EXPECT_TRUE(is_batch_of_matrices({2, 4, 8, 6}, {192, 48, 1, 8}));   // transposed each
+  EXPECT_FALSE(is_batch_of_matrices({2, 4, 6, 8}, {192, 8, 32, 1}));  // heads side by side
+  EXPECT_TRUE(is_batch_of_matrices({4, 6, 8}, {8, 32, 1}));
+  EXPECT_TRUE(is_batch_of_matrices({6, 8}, {1, 6}));
+}
+
 TEST(Strides, TellTheOrderInMemory) {
   const auto order = stored_order({2, 4, 3}, {12, 1, 4});
   ASSERT_TRUE(order);

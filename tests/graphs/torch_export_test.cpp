@@ -265,6 +265,19 @@ TEST(TorchExport, ANewShapeIsCopiedWhereTheOrderInMemoryDiffers) {
   EXPECT_EQ(absurd["transpose"] + absurd["copy"], 1);
 }
 
+// Heads [2, 4, 6, 8] that stand side by side are copied for a product, by a reshape of PyTorch.
+TEST(TorchExport, ProductsTakeABatchOfMatrices) {
+  std::string text = program_of({{"x", {2, 4, 6, 8}}, {"xz", {2, 4, 8, 3}}, {"y", {2, 4, 6, 3}}},
+                                named_call("matmul", {{"self", "x"}, {"other", "xz"}}, {"y"}), "y");
+  EXPECT_EQ(count_kinds(read_format("torch-export", text))["transpose"], 0);
+  const std::string sizes = R"("sizes":[{"as_int":2},{"as_int":4},{"as_int":6},{"as_int":8}])";
+  text.replace(text.find(sizes), sizes.size(),
+               sizes + R"(,"strides":[{"as_int":192},{"as_int":8},{"as_int":32},{"as_int":1}])");
+  const OpGraph graph = read_format("torch-export", text);
+  EXPECT_EQ(count_kinds(graph)["transpose"], 1);
+  EXPECT_THAT(find(graph, "transpose").shape, ElementsAre(2, 6, 4, 8, 0, 2, 1, 3));
+}
+
 // x / sqrt(mean(x^2) + e), cast to the type that it has, and times a scale.
 TEST(TorchExport, RootMeanSquareNormsByHandAreOneOp) {
   const std::string body =

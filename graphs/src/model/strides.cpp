@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <span>
 
 namespace emplace {
 namespace {
@@ -59,6 +60,15 @@ std::optional<Shape> strides_in_shape(const Shape& shape, const Shape& strides, 
     done = 1;
   }
   return result;
+}
+
+bool is_batch_of_matrices(const Shape& shape, const Shape& strides) {
+  if (shape.size() < 4) {
+    return true;
+  }
+  const std::size_t rows = shape.size() - 2;
+  const Shape batch{product(std::span(shape).first(rows)), shape[rows], shape.back()};
+  return strides_in_shape(shape, strides, batch).has_value();
 }
 
 Shape normal_strides(const Shape& shape, Shape strides) {

@@ -18,6 +18,11 @@ std::optional<std::vector<std::int64_t>> strides_in_shape(const std::vector<std:
                                                           const std::vector<std::int64_t>& strides,
                                                           const std::vector<std::int64_t>& to);
 
+/// Says whether a tensor [..., rows, columns] can be seen as a batch of matrices, as products take
+/// them, without a copy. Throws kUsage if a stride does not fit 64 bits.
+bool is_batch_of_matrices(const std::vector<std::int64_t>& shape,
+                          const std::vector<std::int64_t>& strides);
+
 /// Returns the strides with those of axes of one element, which do not matter, as they are where
 /// elements stand one after another.
 std::vector<std::int64_t> normal_strides(const std::vector<std::int64_t>& shape,

@@ -18,6 +18,9 @@ Tensor add_bias(OnnxNode& node, Source x, int bias, const Output& result, std::i
 /// one.
 Tensor add_filters(OnnxNode& node, const Operator& row, int filters, int bias);
 
+/// Adds a copy of an input whose elements stand one after another, and returns it.
+Tensor add_copy(OnnxNode& node, int input);
+
 /// Adds a function of the node's result.
 Tensor add_function(OnnxNode& node, std::string_view name, Tensor x);
 
@@ -48,6 +51,7 @@ void unchanged(OnnxNode& node, const Operator& row);
 // --- Views (views.cpp) ---
 
 void expand(OnnxNode& node, const Operator& row);
+void matmul(OnnxNode& node, const Operator& row);
 void reshape(OnnxNode& node, const Operator& row);
 void select(OnnxNode& node);
 void slice(OnnxNode& node, const Operator& row);

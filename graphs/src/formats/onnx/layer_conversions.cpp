@@ -99,13 +99,19 @@ void sigmoid(OnnxNode& node, const Operator& row) {
   first(node, row);
 }
 
-// The gates are kept for the gradient. Biases and first states cost next to nothing.
+// The gates are kept for the gradient. Biases and first states cost next to nothing. Kernels write
+// the directions of a step side by side.
 void recurrent(OnnxNode& node, const Operator& row) {
   const Shape& x = node.shape(0);
   const Shape& recurrence = node.shape(2);
   node.add(row.kind, {.seen = {node.input(0), node.input(1), node.input(2)},
                       .reserve = {make_output({product({x[0], x[1]}), recurrence[0], recurrence[1]},
                                               node.type(0))}});
+  const Shape& y = node.result().shape;
+  if (y.size() == 4 && !node.flag("layout")) {
+    const std::int64_t both = product({y[1], y[3]});
+    node.set_strides(0, {product({y[2], both}), y[3], both, 1});
+  }
 }
 
 void cross_entropy(OnnxNode& node, const Operator& row) {

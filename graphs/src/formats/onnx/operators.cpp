@@ -72,7 +72,7 @@ constexpr std::array kStandard = {
     Operator{"LogSoftmax", "", nullptr, c::softmax, a::axis<-1>},
     Operator{"LpNormalization", "", nullptr, nullptr, a::axis<-1>},
     Operator{"LpPool", "", nullptr, c::first, a::pooling},
-    Operator{"MatMul", "matmul", nullptr, c::pair, nullptr, 2},
+    Operator{"MatMul", "matmul", nullptr, c::matmul, nullptr, 2},
     Operator{"MatMulInteger", "matmul", s::matmul_integer, c::pair},
     Operator{"Max", "", nullptr, c::binary},
     Operator{"MaxPool", "", s::max_pool, c::first, a::pooling},

@@ -7,7 +7,11 @@
 #include "model/strides.hpp"
 #include "operators/operators.hpp"
 
+#include <fmt/format.h>
+
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace emplace::onnx_model {
 namespace {
@@ -32,7 +36,37 @@ void add_view(OnnxNode& node, std::string_view kind, const Shape& strides,
 
 }  // namespace
 
+Tensor add_copy(OnnxNode& node, int input) {
+  const auto index = static_cast<std::size_t>(input);
+  const Output& x = node.input(index);
+  const std::string suffix = input == 0 ? "copy" : fmt::format("copy_{}", input);
+  auto stored = stored_order(x.shape, node.strides(index));
+  if (!stored) {
+    return node.add("copy", {.suffix = suffix, .inputs = {input}, .results = {x}});
+  }
+  // As it lies in memory, and from there into the order of its axes.
+  const Tensor below =
+      node.add("reshape", {.suffix = suffix + "/stored",
+                           .inputs = {input},
+                           .results = {make_output(std::move(stored->shape), x.type)}});
+  return node.add("transpose", {.suffix = suffix,
+                                .attributes = TransposeAttributes{.perm = std::move(stored->perm)},
+                                .inputs = {below},
+                                .results = {x}});
+}
+
 namespace convert {
+
+// Heads that stand beside each other in memory are copied to be a batch of matrices.
+void matmul(OnnxNode& node, const Operator& row) {
+  std::vector<Source> sides;
+  for (const int i : {0, 1}) {
+    const auto index = static_cast<std::size_t>(i);
+    const bool fits = is_batch_of_matrices(node.shape(index), node.strides(index));
+    sides.push_back(fits ? Source(i) : Source(add_copy(node, i)));
+  }
+  node.add(row.kind, {.inputs = std::move(sides)});
+}
 
 void transpose(OnnxNode& node, const Operator& row) {
   const Attributes attributes = attributes_of(node, row);
@@ -47,29 +81,11 @@ void reshape(OnnxNode& node, const Operator& row) {
   if (const auto viewed = strides_in_shape(shape, strides, node.result().shape)) {
     return add_view(node, row.kind, *viewed);
   }
-  const Output& x = node.input(0);
-  Tensor copied;
-  if (auto stored = stored_order(shape, strides)) {
-    // As it lies in memory, and from there into the order of its axes.
-    copied = node.add("reshape", {.suffix = "stored",
-                                  .inputs = {0},
-                                  .results = {make_output(std::move(stored->shape), x.type)}});
-    copied =
-        node.add("transpose", {.suffix = "copy",
-                               .attributes = TransposeAttributes{.perm = std::move(stored->perm)},
-                               .inputs = {copied},
-                               .results = {x}});
-  } else {
-    copied = node.add("copy", {.suffix = "copy", .inputs = {0}, .results = {x}});
-  }
-  node.add(row.kind, {.inputs = {copied}});
+  node.add(row.kind, {.inputs = {add_copy(node, 0)}});
 }
 
 // A block in its place; one that is read backward is copied.
 void slice(OnnxNode& node, const Operator& row) {
-  if (node.shape(0) == node.result().shape) {
-    return node.pass_on();
-  }
   Shape strides = node.strides(0);
   if (node.has_input(4)) {
     const Shape steps = node.integers(4);
@@ -83,6 +99,9 @@ void slice(OnnxNode& node, const Operator& row) {
         strides[axis] *= steps[i];
       }
     }
+  }
+  if (node.shape(0) == node.result().shape) {
+    return node.pass_on();
   }
   add_view(node, "slice_view", strides);
 }

@@ -15,6 +15,9 @@ constexpr std::array<std::string_view, 9> kMovements = {"Concat",  "Flatten",   
                                                         "Reshape", "Slice",     "Split",
                                                         "Squeeze", "Transpose", "Unsqueeze"};
 
+// The most weights that are joined to one: those of a recurrent layer and more.
+constexpr std::size_t kMaxJoined = 64;
+
 std::string_view note(const auto& properties, std::string_view key) {
   for (const onnx::StringStringEntryProto& property : properties) {
     if (property.key() == key) {
@@ -129,7 +132,8 @@ class WeightRestorer {
         return std::nullopt;
       }
     }
-    return all.empty() ? std::nullopt : std::optional(std::move(all));
+    const bool are_few = !all.empty() && all.size() <= kMaxJoined;
+    return are_few ? std::optional(std::move(all)) : std::nullopt;
   }
 
   static void add(std::vector<std::string>& all, const std::string& name) {
@@ -172,12 +176,14 @@ class WeightRestorer {
 
   // Keeps the nodes that make a tensor.
   void keep(const std::string& name) {
-    const auto moved = moved_.find(name);
-    if (moved == moved_.end() || !kept_.insert(moved->second.node).second) {
-      return;
-    }
-    for (const std::string& input : moved->second.node->input()) {
-      keep(input);
+    std::vector<std::string> left{name};
+    while (!left.empty()) {
+      const auto moved = moved_.find(left.back());
+      left.pop_back();
+      if (moved != moved_.end() && kept_.insert(moved->second.node).second) {
+        const auto& inputs = moved->second.node->input();
+        left.insert(left.end(), inputs.begin(), inputs.end());
+      }
     }
   }
 

@@ -23,20 +23,6 @@ void drop(TorchNode& node, ValueId x) {
             node.make("dropout", {}, {result, make_output(result.shape, DataType::kBool)}, {x}));
 }
 
-// A copy of a tensor whose elements stand one after another.
-Tensor add_copy(TorchNode& node, ValueId x) {
-  const TorchValue& from = node.value(x);
-  auto stored = stored_order(from.output.shape, from.strides);
-  if (!stored) {
-    return node.make("copy", {}, {from.output}, {x});
-  }
-  // As it lies in memory, and from there into the order of its axes.
-  const Tensor below =
-      node.make("reshape", {}, {make_output(std::move(stored->shape), from.output.type)}, {x});
-  return node.make("transpose", TransposeAttributes{.perm = std::move(stored->perm)}, {from.output},
-                   {below});
-}
-
 }  // namespace
 
 void plain(TorchNode& node, std::string_view kind) {
@@ -276,6 +262,19 @@ void extreme(TorchNode& node, std::string_view kind) {
   } else {
     reduce(node, is_max ? "reduce_max" : "reduce_min");
   }
+}
+
+Tensor add_copy(TorchNode& node, ValueId x) {
+  const TorchValue& from = node.value(x);
+  auto stored = stored_order(from.output.shape, from.strides);
+  if (!stored) {
+    return node.make("copy", {}, {from.output}, {x});
+  }
+  // As it lies in memory, and from there into the order of its axes.
+  const Tensor below =
+      node.make("reshape", {}, {make_output(std::move(stored->shape), from.output.type)}, {x});
+  return node.make("transpose", TransposeAttributes{.perm = std::move(stored->perm)}, {from.output},
+                   {below});
 }
 
 std::int64_t elements(const Output& value) { return product(value.shape); }

@@ -30,6 +30,9 @@ bool draws_at_random(std::string_view op);
 
 using Shape = std::vector<std::int64_t>;
 
+/// Adds a copy of a tensor whose elements stand one after another, and returns it.
+Tensor add_copy(TorchNode& node, ValueId x);
+
 /// Returns the number of a tensor's elements.
 std::int64_t elements(const Output& value);
 

@@ -2,6 +2,7 @@
 
 #include "conversions.hpp"
 #include "model/assemble.hpp"
+#include "model/strides.hpp"
 #include "operators/operators.hpp"
 
 #include <emplace/base/error.hpp>
@@ -146,7 +147,14 @@ void matmul(TorchNode& node, std::string_view) {
   if (node.value(right).output.shape.size() == 2) {
     return give_product(node, left, right, kNone, false);
   }
-  node.add("matmul", {}, {left, right});
+  // Heads that stand beside each other in memory are copied to be a batch of matrices.
+  const auto side = [&](ValueId id) {
+    const TorchValue& value = node.value(id);
+    return is_batch_of_matrices(value.output.shape, value.strides) ? Operand(id)
+                                                                   : Operand(add_copy(node, id));
+  };
+  const Operand first = side(left);
+  node.give(node.result(), node.make("matmul", {}, {node.output()}, {first, side(right)}));
 }
 
 // self + batch1 batch2.
