@@ -23,9 +23,9 @@ Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math) {
             .relative_deviation = measured->relative_deviation};
   }
   const OpWork work = op_work(op);
-  const Arithmetic arithmetic = arithmetic_of(profile, op.kind, key_type(op), math);
-  const Roofline& roofline = roofline_of(profile, op.kind, op.shape, arithmetic);
-  const TimeEstimate expected = {.us = roofline_us(roofline, work, rates_of(profile, arithmetic)),
+  const Precision precision = precision_of(profile, op.kind, key_type(op), math);
+  const Roofline& roofline = roofline_of(profile, op.kind, op.shape, precision);
+  const TimeEstimate expected = {.us = roofline_us(roofline, work, rates_of(profile, precision)),
                                  .relative_deviation = roofline.relative_deviation};
   if (const auto between =
           profile.measured.estimate(op.kind, key_type(op), work.flops, work.bytes, expected)) {
@@ -38,36 +38,36 @@ Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math) {
           .relative_deviation = expected.relative_deviation};
 }
 
-Arithmetic arithmetic_of(const DeviceProfile& profile, std::string_view kind, DataType type,
-                         MathMode math) {
+Precision precision_of(const DeviceProfile& profile, std::string_view kind, DataType type,
+                       MathMode math) {
   const OpClass op_class = op_class_of(kind);
   if (op_class != OpClass::kConvolution && op_class != OpClass::kMatmul) {
-    return Arithmetic::kFloat32;
+    return Precision::kFloat32;
   }
   if (type == DataType::kFloat16 || type == DataType::kBfloat16) {
-    return profile.float16_flops_per_us > 0 ? Arithmetic::kFloat16 : Arithmetic::kFloat32;
+    return profile.float16_flops_per_us > 0 ? Precision::kFloat16 : Precision::kFloat32;
   }
   const bool is_tf32 = profile.tf32_flops_per_us > 0 && type == DataType::kFloat32 &&
                        (math == MathMode::kTf32 ||
                         (math == MathMode::kFramework && op_class == OpClass::kConvolution));
-  return is_tf32 ? Arithmetic::kTf32 : Arithmetic::kFloat32;
+  return is_tf32 ? Precision::kTf32 : Precision::kFloat32;
 }
 
-DeviceRates rates_of(const DeviceProfile& profile, Arithmetic arithmetic) {
+DeviceRates rates_of(const DeviceProfile& profile, Precision precision) {
   DeviceRates rates = {.flops_per_us = profile.peak_flops_per_us,
                        .bytes_per_us = profile.memory_bytes_per_us,
                        .multiprocessors = profile.multiprocessors};
-  if (arithmetic == Arithmetic::kTf32) {
+  if (precision == Precision::kTf32) {
     rates.flops_per_us = profile.tf32_flops_per_us;
-  } else if (arithmetic == Arithmetic::kFloat16) {
+  } else if (precision == Precision::kFloat16) {
     rates.flops_per_us = profile.float16_flops_per_us;
   }
   return rates;
 }
 
 bool selects(const CostCase& which, std::string_view kind, std::span<const std::int64_t> shape,
-             Arithmetic arithmetic) {
-  if (which.arithmetic && *which.arithmetic != arithmetic) {
+             Precision precision) {
+  if (which.precision && *which.precision != precision) {
     return false;
   }
   // [N, C, H, W, K, R, S, U, V, dilation, P, Q], as in op_kind.hpp.
@@ -80,10 +80,10 @@ bool selects(const CostCase& which, std::string_view kind, std::span<const std::
 }
 
 const Roofline& roofline_of(const DeviceProfile& profile, std::string_view kind,
-                            std::span<const std::int64_t> shape, Arithmetic arithmetic) {
+                            std::span<const std::int64_t> shape, Precision precision) {
   const auto at = static_cast<std::size_t>(op_class_of(kind));
   for (const CostCase& which : profile.cases[at]) {
-    if (selects(which, kind, shape, arithmetic)) {
+    if (selects(which, kind, shape, precision)) {
       return which.roofline;
     }
   }
@@ -94,11 +94,11 @@ const Roofline& roofline_of(const DeviceProfile& profile, std::string_view kind,
 double roofline_us(const DeviceProfile& profile, const OpMeasurement& measurement) {
   const OpKey& key = measurement.key;
   // A profile with measurements has a peak for TF32 only if that was used (calibrate/fit.hpp).
-  const Arithmetic arithmetic = arithmetic_of(profile, key.kind, key.type, MathMode::kTf32);
-  return roofline_us(roofline_of(profile, key.kind, key.shape, arithmetic),
+  const Precision precision = precision_of(profile, key.kind, key.type, MathMode::kTf32);
+  return roofline_us(roofline_of(profile, key.kind, key.shape, precision),
                      op_work(key.kind, key.shape, static_cast<double>(measurement.flops),
                              static_cast<double>(measurement.bytes)),
-                     rates_of(profile, arithmetic));
+                     rates_of(profile, precision));
 }
 
 }  // namespace emplace

@@ -62,9 +62,9 @@ Roofline read_roofline(const JsonCursor& json) {
 }
 
 CostCase read_case(const JsonCursor& json, OpClass op_class) {
-  json.expect_only({"kinds", "window", "arithmetic", "proxy", "fixed_us", "compute_efficiency",
-                    "memory_efficiency", "relative_deviation", "spread", "form",
-                    "tile_efficiencies"});
+  json.expect_only({"kinds", "window", "precision", "arithmetic", "proxy", "fixed_us",
+                    "compute_efficiency", "memory_efficiency", "relative_deviation", "spread",
+                    "form", "tile_efficiencies"});
   CostCase which;
   if (const auto kinds = json.find("kinds")) {
     for (const JsonCursor& element : kinds->elements()) {
@@ -78,8 +78,8 @@ CostCase read_case(const JsonCursor& json, OpClass op_class) {
   if (const auto window = json.find("window")) {
     which.window = window->integer(1, kMaxWindow);
   }
-  if (const auto arithmetic = json.find("arithmetic")) {
-    which.arithmetic = static_cast<Arithmetic>(arithmetic->one_of(kArithmetics));
+  if (const auto precision = json.find("precision", "arithmetic")) {
+    which.precision = static_cast<Precision>(precision->one_of(kPrecisions));
   }
   if (const auto proxy = json.find("proxy")) {
     which.proxy = proxy->non_empty_text();

@@ -48,8 +48,8 @@ Json to_json(const CostCase& which) {
   if (which.window != 0) {
     json.add("window", which.window);
   }
-  if (which.arithmetic) {
-    json.add("arithmetic", to_string(*which.arithmetic));
+  if (which.precision) {
+    json.add("precision", to_string(*which.precision));
   }
   if (!which.proxy.empty()) {
     json.add("proxy", which.proxy);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<double, 3> kTiles = {128, 64, 32};
 constexpr double kCutDepth = 256;
 
-double tiles_us(const Roofline& roofline, const MatrixProduct& product, const DeviceRates& rates) {
+double tiles_us(const Roofline& roofline, const Gemm& product, const DeviceRates& rates) {
   const auto rows = static_cast<double>(product.rows);
   const auto columns = static_cast<double>(product.columns);
   const auto depth = static_cast<double>(product.depth);
@@ -44,7 +44,7 @@ OpWork op_work(std::string_view kind, std::span<const std::int64_t> shape, doubl
     work.product = {
         .batches = 1, .rows = shape[0], .columns = 4 * shape[2], .depth = shape[1] + shape[2]};
   }
-  const MatrixProduct& product = work.product;
+  const Gemm& product = work.product;
   if (product.rows <= 0 || product.columns <= 0 || product.depth <= 0) {
     work.product.batches = 0;
   }

@@ -102,15 +102,15 @@ TEST(CpuLibrary, MultipliesAsPlainLoopsDo) {
   for (const bool left : {false, true}) {
     for (const bool right : {false, true}) {
       for (const bool accumulates : {false, true}) {
-        const ProductSite site{.batch = 3,
-                               .m = 17,
-                               .n = 21,
-                               .k = 33,
-                               .left_transposed = left,
-                               .right_transposed = right,
-                               .accumulates = accumulates};
-        const auto fast = make_onednn_product(site, CoreTeam(1));
-        const auto plain = make_reference_product(site);
+        const GemmSite site{.batch = 3,
+                            .m = 17,
+                            .n = 21,
+                            .k = 33,
+                            .left_transposed = left,
+                            .right_transposed = right,
+                            .accumulates = accumulates};
+        const auto fast = make_onednn_gemm(site, CoreTeam(1));
+        const auto plain = make_reference_gemm(site);
         const auto a = random_numbers(site.batch * site.m * site.k, 1);
         const auto b = random_numbers(site.batch * site.k * site.n, 2);
         const auto c = random_numbers(site.batch * site.m * site.n, 3);
@@ -123,7 +123,7 @@ TEST(CpuLibrary, MultipliesAsPlainLoopsDo) {
 }
 
 TEST(CpuLibrary, AFailureOfOnednnIsOneOfTheDevice) {
-  EXPECT_THROW(make_onednn_product({.m = -1, .n = 2, .k = 2}, CoreTeam(1)), DeviceFailure);
+  EXPECT_THROW(make_onednn_gemm({.m = -1, .n = 2, .k = 2}, CoreTeam(1)), DeviceFailure);
   EXPECT_THROW(make_onednn_convolution({.n = -1}, CoreTeam(1)), DeviceFailure);
 }
 
@@ -134,14 +134,14 @@ TEST(CpuLibrary, MultipliesByPlainLoops) {
   const std::vector<float> a{1, 2, 3, 4};
   const std::vector<float> b{1, 0, 1, 1};
   const std::vector<float> ones(4, 1);
-  ProductSite site{.m = 2, .n = 2, .k = 2};
-  EXPECT_THAT(result_of(*make_reference_product(site), a, b, ones), ElementsAre(3, 2, 7, 4));
+  GemmSite site{.m = 2, .n = 2, .k = 2};
+  EXPECT_THAT(result_of(*make_reference_gemm(site), a, b, ones), ElementsAre(3, 2, 7, 4));
   site.accumulates = true;
-  EXPECT_THAT(result_of(*make_reference_product(site), a, b, ones), ElementsAre(4, 3, 8, 5));
+  EXPECT_THAT(result_of(*make_reference_gemm(site), a, b, ones), ElementsAre(4, 3, 8, 5));
   site.left_transposed = true;  // 1 3 / 2 4
-  EXPECT_THAT(result_of(*make_reference_product(site), a, b, ones), ElementsAre(5, 4, 7, 5));
+  EXPECT_THAT(result_of(*make_reference_gemm(site), a, b, ones), ElementsAre(5, 4, 7, 5));
   site.right_transposed = true;  // 1 1 / 0 1
-  EXPECT_THAT(result_of(*make_reference_product(site), a, b, ones), ElementsAre(2, 5, 3, 7));
+  EXPECT_THAT(result_of(*make_reference_gemm(site), a, b, ones), ElementsAre(2, 5, 3, 7));
 }
 
 // The map 1 2 3 with the filter 1 10, moved by one, without padding.

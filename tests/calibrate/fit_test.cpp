@@ -227,7 +227,7 @@ TEST(Fit, PeakIsNoLessThanWhatASampleDid) {
   EXPECT_NEAR(roofline(profile, OpClass::kConvolution).compute_efficiency, 0.3, 0.01);
 }
 
-TEST(Fit, EachArithmeticHasItsPeak) {
+TEST(Fit, EachPrecisionHasItsPeak) {
   DeviceFacts facts = kFacts;
   facts.tf32_flops_per_us = 8 * kPeak;
   facts.float16_flops_per_us = 16 * kPeak;

@@ -25,11 +25,11 @@ class PeakRates : public testing::TestWithParam<Sheet> {};
 
 TEST_P(PeakRates, AreThoseOfTheSheet) {
   const Sheet& sheet = GetParam();
-  EXPECT_NEAR(peak_flops_per_us(sheet.gpu, Arithmetic::kFloat32) / 1e6, sheet.float32_tflops,
+  EXPECT_NEAR(peak_flops_per_us(sheet.gpu, Precision::kFloat32) / 1e6, sheet.float32_tflops,
               0.01 * sheet.float32_tflops);
-  EXPECT_NEAR(peak_flops_per_us(sheet.gpu, Arithmetic::kTf32) / 1e6, sheet.tf32_tflops,
+  EXPECT_NEAR(peak_flops_per_us(sheet.gpu, Precision::kTf32) / 1e6, sheet.tf32_tflops,
               0.01 * sheet.tf32_tflops);
-  EXPECT_NEAR(peak_flops_per_us(sheet.gpu, Arithmetic::kFloat16) / 1e6, sheet.float16_tflops,
+  EXPECT_NEAR(peak_flops_per_us(sheet.gpu, Precision::kFloat16) / 1e6, sheet.float16_tflops,
               0.015 * sheet.float16_tflops);
   EXPECT_NEAR(memory_bytes_per_us(sheet.gpu) / 1e3, sheet.memory_gb_per_s,
               0.025 * sheet.memory_gb_per_s);
@@ -49,19 +49,19 @@ INSTANTIATE_TEST_SUITE_P(
 // H100's sheet says 66.9 TFLOP/s of float32: at 1980 MHz, the top clock, which the plain cores
 // hold.
 TEST(PeakRates, OfH100InFloat32AreThoseOfItsTopClock) {
-  EXPECT_NEAR(peak_flops_per_us({9, 0, 132, 1980e3}, Arithmetic::kFloat32) / 1e6, 66.9, 0.05);
+  EXPECT_NEAR(peak_flops_per_us({9, 0, 132, 1980e3}, Precision::kFloat32) / 1e6, 66.9, 0.05);
 }
 
 TEST(PeakRates, OfAnUnknownGenerationAreThoseOfTheOneBefore) {
   const GpuRates known{8, 9, 100, 1e6};
   GpuRates unknown = known;
   unknown.minor = 10;
-  EXPECT_EQ(peak_flops_per_us(unknown, Arithmetic::kTf32),
-            peak_flops_per_us(known, Arithmetic::kTf32));
+  EXPECT_EQ(peak_flops_per_us(unknown, Precision::kTf32),
+            peak_flops_per_us(known, Precision::kTf32));
   unknown = {12, 1, 100, 1e6};
-  EXPECT_EQ(peak_flops_per_us(unknown, Arithmetic::kFloat32), 100 * 256 * 1e3);
+  EXPECT_EQ(peak_flops_per_us(unknown, Precision::kFloat32), 100 * 256 * 1e3);
   unknown = {3, 5, 100, 1e6};
-  EXPECT_EQ(peak_flops_per_us(unknown, Arithmetic::kFloat32), 100 * 128 * 1e3);
+  EXPECT_EQ(peak_flops_per_us(unknown, Precision::kFloat32), 100 * 128 * 1e3);
 }
 
 }  // namespace

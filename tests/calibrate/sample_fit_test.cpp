@@ -150,7 +150,7 @@ TEST(SampleFit, ClassesThatMoveDataWithoutRowsRunAsElementwiseOps) {
 
 double efficiency_for(const DeviceProfile& profile, const std::string& kind, std::int64_t window) {
   const std::vector<std::int64_t> shape = {8, 64, 14, 14, 64, window, window, 1, 1, 1, 14, 14};
-  return emplace::roofline_of(profile, kind, shape, Arithmetic::kFloat32).compute_efficiency;
+  return emplace::roofline_of(profile, kind, shape, Precision::kFloat32).compute_efficiency;
 }
 
 TEST(SampleFit, CasesThatPayHaveARooflineOfTheirOwn) {
@@ -195,7 +195,7 @@ TEST(SampleFit, ProxiesServeWhatTheDeviceLacksAndAreNamed) {
 }
 
 // Products that take `efficiency` of the peak, so large that nothing else counts.
-void add_products(SampleTable& table, const std::string& device, double efficiency) {
+void add_gemms(SampleTable& table, const std::string& device, double efficiency) {
   const double peak = load_device_profile(device).peak_flops_per_us;
   for (std::int64_t side = 1 << 11; side <= 1 << 14; side *= 2) {
     for (const std::int64_t depth : {1 << 11, 1 << 12}) {
@@ -212,9 +212,9 @@ void add_products(SampleTable& table, const std::string& device, double efficien
 
 TEST(SampleFit, ConvolutionsOfProxiesCountByWhatProductsReach) {
   SampleTable own = empty_table();
-  add_products(own, "v100", 0.4);
+  add_gemms(own, "v100", 0.4);
   SampleTable proxy = empty_table();
-  add_products(proxy, "v100-pcie", 0.8);
+  add_gemms(proxy, "v100-pcie", 0.8);
   add_convolutions(proxy, "conv2d", 3, 1.2 * 14.1312 / 15.6672);
   for (TableSample& sample : proxy.samples) {
     sample.device = "v100-pcie";

@@ -63,12 +63,19 @@ TEST(DeviceProfileFile, TakesARooflineAsExactUnlessItGivesADeviation) {
                                "\"memory_efficiency\": 0.25, \"relative_deviation\": 0.2"),
                           "tiny.json");
   EXPECT_EQ(profile.rooflines[convolution]->relative_deviation, 0.2);
-  const DeviceProfile former =
-      read_device_profile(with(kProfileText, "\"memory_efficiency\": 0.25",
-                               "\"memory_efficiency\": 0.25, \"spread\": 0.2"),
-                          "tiny.json");
-  EXPECT_EQ(former.rooflines[convolution]->relative_deviation, 0.2);
   EXPECT_EQ(profile.fallback.relative_deviation, 0);
+}
+
+TEST(DeviceProfileFile, ReadsTheNamesOfEarlierFiles) {
+  const auto convolution = static_cast<std::size_t>(OpClass::kConvolution);
+  const DeviceProfile profile = read_device_profile(
+      with(kProfileText, "\"memory_efficiency\": 0.25",
+           R"("memory_efficiency": 0.25, "spread": 0.2, "cases": [{"arithmetic": "tf32",
+              "fixed_us": 1, "compute_efficiency": 0.5, "memory_efficiency": 0.5}])"),
+      "tiny.json");
+  EXPECT_EQ(profile.rooflines[convolution]->relative_deviation, 0.2);
+  ASSERT_EQ(profile.cases[convolution].size(), 1);
+  EXPECT_EQ(profile.cases[convolution][0].precision, Precision::kTf32);
 }
 
 // The profile with what a calibration adds, and one member of that changed.

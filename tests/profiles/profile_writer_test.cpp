@@ -61,7 +61,7 @@ CostCase draw_case(OpClass op_class) {
     which.kinds = {"conv2d", "conv2d_backward_data"};
   }
   if (below(2) == 0) {
-    which.arithmetic = static_cast<Arithmetic>(below(kArithmetics.size()));
+    which.precision = static_cast<Precision>(below(kPrecisions.size()));
   }
   return which;
 }

@@ -78,23 +78,23 @@ DeviceProfile with_tensor_cores() {
   return profile;
 }
 
-TEST(Arithmetic, IsThatOfFrameworksUnlessTheMathModeSaysOtherwise) {
+TEST(Precision, IsThatOfFrameworksUnlessTheMathModeSaysOtherwise) {
   const DeviceProfile profile = with_tensor_cores();
   const auto of = [&](std::string_view kind, MathMode math) {
-    return arithmetic_of(profile, kind, DataType::kFloat32, math);
+    return precision_of(profile, kind, DataType::kFloat32, math);
   };
-  EXPECT_EQ(of("conv2d", MathMode::kFramework), Arithmetic::kTf32);
-  EXPECT_EQ(of("matmul", MathMode::kFramework), Arithmetic::kFloat32);
-  EXPECT_EQ(of("conv2d", MathMode::kFloat32), Arithmetic::kFloat32);
-  EXPECT_EQ(of("matmul", MathMode::kTf32), Arithmetic::kTf32);
-  EXPECT_EQ(of("relu", MathMode::kTf32), Arithmetic::kFloat32);
+  EXPECT_EQ(of("conv2d", MathMode::kFramework), Precision::kTf32);
+  EXPECT_EQ(of("matmul", MathMode::kFramework), Precision::kFloat32);
+  EXPECT_EQ(of("conv2d", MathMode::kFloat32), Precision::kFloat32);
+  EXPECT_EQ(of("matmul", MathMode::kTf32), Precision::kTf32);
+  EXPECT_EQ(of("relu", MathMode::kTf32), Precision::kFloat32);
 }
 
-TEST(Arithmetic, OfHalfPrecisionIsThatOfTheTensorCoresWhereThereAreAny) {
+TEST(Precision, OfHalfPrecisionIsThatOfTheTensorCoresWhereThereAreAny) {
   DeviceProfile profile = with_tensor_cores();
-  EXPECT_EQ(arithmetic_of(profile, "matmul", DataType::kBfloat16), Arithmetic::kFloat16);
+  EXPECT_EQ(precision_of(profile, "matmul", DataType::kBfloat16), Precision::kFloat16);
   profile.float16_flops_per_us = 0;
-  EXPECT_EQ(arithmetic_of(profile, "matmul", DataType::kBfloat16), Arithmetic::kFloat32);
+  EXPECT_EQ(precision_of(profile, "matmul", DataType::kBfloat16), Precision::kFloat32);
 }
 
 Op convolution(std::int64_t window, std::int64_t step) {
@@ -111,7 +111,7 @@ TEST(CostCase, FirstThatSelectsTheOpCounts) {
   profile.rooflines[at] = Roofline{};
   profile.cases[at] = {{.window = 3, .roofline = {.compute_efficiency = 2}},
                        {.kinds = {"conv2d"},
-                        .arithmetic = Arithmetic::kFloat32,
+                        .precision = Precision::kFloat32,
                         .roofline = {.compute_efficiency = 0.5}}};
   EXPECT_DOUBLE_EQ(op_cost(profile, convolution(3, 1)).us, 1);  // TF32: 16000 / (2 * 8000)
   EXPECT_DOUBLE_EQ(op_cost(profile, convolution(3, 2)).us, 2);  // of the class

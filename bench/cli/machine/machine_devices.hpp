@@ -55,7 +55,7 @@ MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
 void note_missing_onednn(const MachineOptions& options);
 
 /// Throws kUsage unless `cluster` has exactly the devices of this machine, by name and in order.
-/// Warns where one is of another class, or computes in another arithmetic, than the cluster says.
+/// Warns where one is of another class, or computes in another precision, than the cluster says.
 /// `source` names the cluster.
 void expect_devices_of(const Cluster& cluster, const std::string& source,
                        std::span<calibrate::ComputeDevice* const> devices);

@@ -156,7 +156,7 @@ void tell_without_case(std::span<const FittedCase> cases, std::span<const ClassS
   for (std::size_t at = 0; at < left_out.size(); ++at) {
     const ClassSample& sample = left_out[at];
     if (std::ranges::none_of(cases, [&](const FittedCase& fitted) {
-          return selects(fitted.which, sample.key.kind, sample.key.shape, sample.arithmetic);
+          return selects(fitted.which, sample.key.kind, sample.key.shape, sample.precision);
         })) {
       own.push_back(sample);
       own_us.push_back(predicted_us[at]);
@@ -167,20 +167,20 @@ void tell_without_case(std::span<const FittedCase> cases, std::span<const ClassS
   }
 }
 
-// Fits the cases of one arithmetic where they pay, and else one roofline for all of it.
-std::optional<Cases> fit_cases(OpClass op_class, std::optional<Arithmetic> arithmetic,
+// Fits the cases of one precision where they pay, and else one roofline for all of it.
+std::optional<Cases> fit_cases(OpClass op_class, std::optional<Precision> precision,
                                std::span<const ClassSample> samples, const FittedRoofline& whole,
                                const FormBounds& bounds, const HeldOut& tell) {
   Cases cases;
   std::vector<std::vector<ClassSample>> own_samples;
   std::vector<std::size_t> rest(samples.size());
   std::iota(rest.begin(), rest.end(), std::size_t{0});
-  for (CostCase& which : possible_cases(op_class, arithmetic)) {
+  for (CostCase& which : possible_cases(op_class, precision)) {
     std::vector<ClassSample> own;
     std::vector<std::size_t> others;
     for (const std::size_t at : rest) {
       const ClassSample& sample = samples[at];
-      if (selects(which, sample.key.kind, sample.key.shape, sample.arithmetic)) {
+      if (selects(which, sample.key.kind, sample.key.shape, sample.precision)) {
         own.push_back(sample);
       } else {
         others.push_back(at);
@@ -220,13 +220,13 @@ std::optional<Cases> fit_cases(OpClass op_class, std::optional<Arithmetic> arith
 
 }  // namespace
 
-std::vector<CostCase> possible_cases(OpClass op_class, std::optional<Arithmetic> arithmetic) {
+std::vector<CostCase> possible_cases(OpClass op_class, std::optional<Precision> precision) {
   std::vector<CostCase> cases;
   for (const Split& split : splits()) {
     if (split.op_class == op_class) {
       for (const std::vector<std::string>& kinds : split.kinds) {
         for (const std::int64_t window : split.windows) {
-          cases.push_back({.kinds = kinds, .window = window, .arithmetic = arithmetic});
+          cases.push_back({.kinds = kinds, .window = window, .precision = precision});
         }
       }
     }
@@ -293,22 +293,22 @@ std::optional<FittedRoofline> fit_samples(OpClass op_class, std::span<const Clas
 
 std::optional<FittedClass> fit_class(OpClass op_class, std::span<const ClassSample> samples,
                                      const FormBounds& bounds, const HeldOut& tell) {
-  std::map<Arithmetic, std::vector<ClassSample>> by_arithmetic;
+  std::map<Precision, std::vector<ClassSample>> by_precision;
   for (const ClassSample& sample : samples) {
-    by_arithmetic[sample.arithmetic].push_back(sample);
+    by_precision[sample.precision].push_back(sample);
   }
   FittedClass result;
   bool is_first = true;
-  for (const auto& [arithmetic, own] : by_arithmetic) {
+  for (const auto& [precision, own] : by_precision) {
     const std::optional<FittedRoofline> fitted = fit_samples(op_class, own, bounds);
     if (!fitted) {
       continue;
     }
     const FittedRoofline& whole = *fitted;
-    // The class's own roofline is that of the first arithmetic.
+    // The class's own roofline is that of the first precision.
     const bool is_class = std::exchange(is_first, false);
-    const std::optional<Arithmetic> selector =
-        by_arithmetic.size() == 1 ? std::nullopt : std::optional(arithmetic);
+    const std::optional<Precision> selector =
+        by_precision.size() == 1 ? std::nullopt : std::optional(precision);
     if (is_class) {
       result.whole = whole;
     }
@@ -329,7 +329,7 @@ std::optional<FittedClass> fit_class(OpClass op_class, std::span<const ClassSamp
     if (!is_class) {
       // What its cases leave.
       result.cases.push_back(
-          {{.arithmetic = arithmetic, .roofline = whole.fitted.roofline, .proxy = whole.proxy},
+          {{.precision = precision, .roofline = whole.fitted.roofline, .proxy = whole.proxy},
            whole});
     }
   }

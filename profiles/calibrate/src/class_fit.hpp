@@ -33,7 +33,7 @@ inline constexpr std::size_t kMaxFolds = 40;
 /// Holds what an op took on some device.
 struct ClassSample {
   OpKey key{};
-  Arithmetic arithmetic = Arithmetic::kFloat32;
+  Precision precision = Precision::kFloat32;
   WorkSample sample{};
   std::string proxy{};  ///< CostCase::proxy of what is fitted to it
 };
@@ -76,9 +76,9 @@ struct FittedClass {
   Errors held_out{};
 };
 
-/// Returns what may be fitted to a class on its own, of some arithmetic or of any; ops that several
+/// Returns what may be fitted to a class on its own, of some precision or of any; ops that several
 /// select belong to the first. Empty where a class has no cases.
-std::vector<CostCase> possible_cases(OpClass op_class, std::optional<Arithmetic> arithmetic);
+std::vector<CostCase> possible_cases(OpClass op_class, std::optional<Precision> precision);
 
 /// Is told of each fold what the fit to the others says of it, sample by sample.
 using HeldOut =

@@ -78,13 +78,13 @@ std::vector<ClassSample> samples_of(const DeviceProfile& profile,
   std::vector<ClassSample> samples;
   for (const OpMeasurement& measurement : measurements) {
     const OpKey& key = measurement.key;
-    const Arithmetic arithmetic = arithmetic_of(profile, key.kind, key.type, MathMode::kTf32);
+    const Precision precision = precision_of(profile, key.kind, key.type, MathMode::kTf32);
     samples.push_back(
         {.key = key,
-         .arithmetic = arithmetic,
+         .precision = precision,
          .sample = {.work = op_work(key.kind, key.shape, static_cast<double>(measurement.flops),
                                     static_cast<double>(measurement.bytes)),
-                    .rates = rates_of(profile, arithmetic),
+                    .rates = rates_of(profile, precision),
                     .us = measurement.us}});
   }
   return samples;
@@ -201,21 +201,21 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   if (without_runs > 0) {
     notes += fmt::format(" No run was kept of {}.", counted(without_runs, "op"));
   }
-  const auto raise_flops = [&](Arithmetic arithmetic, double& peak) {
+  const auto raise_flops = [&](Precision precision, double& peak) {
     if (peak > 0) {
       raise_peak(
           peak, all,
           [&](const OpMeasurement& of) {
-            return arithmetic_of(profile, of.key.kind, of.key.type, MathMode::kTf32) == arithmetic
+            return precision_of(profile, of.key.kind, of.key.type, MathMode::kTf32) == precision
                        ? static_cast<double>(of.flops) / of.us
                        : 0;
           },
-          fmt::format("{} FLOP", to_string(arithmetic)), notes);
+          fmt::format("{} FLOP", to_string(precision)), notes);
     }
   };
-  raise_flops(Arithmetic::kFloat32, profile.peak_flops_per_us);
-  raise_flops(Arithmetic::kTf32, profile.tf32_flops_per_us);
-  raise_flops(Arithmetic::kFloat16, profile.float16_flops_per_us);
+  raise_flops(Precision::kFloat32, profile.peak_flops_per_us);
+  raise_flops(Precision::kTf32, profile.tf32_flops_per_us);
+  raise_flops(Precision::kFloat16, profile.float16_flops_per_us);
   raise_peak(
       profile.memory_bytes_per_us, all,
       [](const OpMeasurement& of) { return static_cast<double>(of.bytes) / of.us; }, "bytes",

@@ -71,14 +71,14 @@ class Rows {
       for (const TableSample& row : table.samples) {
         const DeviceProfile& profile = profile_of(row.device);
         const SampleSource& source = table.sources[row.source];
-        const Arithmetic arithmetic =
-            arithmetic_of(profile, row.key.kind, row.key.type, MathMode::kFloat32);
+        const Precision precision =
+            precision_of(profile, row.key.kind, row.key.type, MathMode::kFloat32);
         ClassSample sample{
             .key = row.key,
-            .arithmetic = arithmetic,
+            .precision = precision,
             .sample = {.work = op_work(row.key.kind, row.key.shape, static_cast<double>(row.flops),
                                        static_cast<double>(row.bytes)),
-                       .rates = rates_of(profile, arithmetic),
+                       .rates = rates_of(profile, precision),
                        .us = row.us}};
         if (source.has_launch_floor) {
           const auto key = std::tuple(source.name, row.device, row.key.kind);
@@ -118,7 +118,7 @@ std::vector<ClassSample> samples_of(std::span<const ClassSample> samples,
   for (const ClassSample& sample : samples) {
     if (op_class_of(sample.key.kind) == op_class) {
       const auto first = std::ranges::find_if(cases, [&](const CostCase& other) {
-        return selects(other, sample.key.kind, sample.key.shape, sample.arithmetic);
+        return selects(other, sample.key.kind, sample.key.shape, sample.precision);
       });
       if (first != cases.end() && &*first == &which) {
         found.push_back(sample);
@@ -136,26 +136,25 @@ std::size_t num_shapes(std::span<const ClassSample> samples) {
   return shapes.size();
 }
 
-// Returns the arithmetics in which ops of a class multiply on a device.
-std::vector<Arithmetic> arithmetics_of(const DeviceProfile& profile, OpClass op_class) {
-  std::vector<Arithmetic> all = {Arithmetic::kFloat32};
+// Returns the precisions in which ops of a class multiply on a device.
+std::vector<Precision> precisions_of(const DeviceProfile& profile, OpClass op_class) {
+  std::vector<Precision> all = {Precision::kFloat32};
   if (op_class == OpClass::kConvolution || op_class == OpClass::kMatmul) {
     if (profile.tf32_flops_per_us > 0) {
-      all.push_back(Arithmetic::kTf32);
+      all.push_back(Precision::kTf32);
     }
     if (profile.float16_flops_per_us > 0) {
-      all.push_back(Arithmetic::kFloat16);
+      all.push_back(Precision::kFloat16);
     }
   }
   return all;
 }
 
-// Returns what products in some arithmetic reach of the peak; nothing if there are too few samples.
-std::optional<double> product_efficiency(std::span<const ClassSample> samples,
-                                         Arithmetic arithmetic) {
+// Returns what products in some precision reach of the peak; nothing if there are too few samples.
+std::optional<double> gemm_efficiency(std::span<const ClassSample> samples, Precision precision) {
   std::vector<ClassSample> products;
   std::ranges::copy_if(samples, std::back_inserter(products), [&](const ClassSample& sample) {
-    return op_class_of(sample.key.kind) == OpClass::kMatmul && sample.arithmetic == arithmetic;
+    return op_class_of(sample.key.kind) == OpClass::kMatmul && sample.precision == precision;
   });
   const auto fitted = fit_samples(OpClass::kMatmul, products, {});
   return fitted ? std::optional(fitted->fitted.roofline.compute_efficiency) : std::nullopt;
@@ -169,10 +168,10 @@ class ProfileFit {
       : own_(std::move(own)), proxies_(std::move(proxies)) {
     fit_.profile = base;
     calibration_.date = date;
-    for (std::size_t at = 0; at < kArithmetics.size(); ++at) {
-      const auto arithmetic = static_cast<Arithmetic>(at);
-      const std::optional<double> own_part = product_efficiency(own_, arithmetic);
-      const std::optional<double> proxy_part = product_efficiency(proxies_, arithmetic);
+    for (std::size_t at = 0; at < kPrecisions.size(); ++at) {
+      const auto precision = static_cast<Precision>(at);
+      const std::optional<double> own_part = gemm_efficiency(own_, precision);
+      const std::optional<double> proxy_part = gemm_efficiency(proxies_, precision);
       proxy_peaks_[at] = own_part && proxy_part ? *proxy_part / *own_part : 1;
     }
   }
@@ -193,9 +192,9 @@ class ProfileFit {
  private:
   // Returns the device's own samples of a case, or those of proxies if they are of too few shapes
   // and those of proxies are not.
-  std::vector<ClassSample> samples_for(OpClass op_class, Arithmetic arithmetic) const {
-    std::vector<CostCase> cases = possible_cases(op_class, arithmetic);
-    cases.push_back({.arithmetic = arithmetic});
+  std::vector<ClassSample> samples_for(OpClass op_class, Precision precision) const {
+    std::vector<CostCase> cases = possible_cases(op_class, precision);
+    cases.push_back({.precision = precision});
     std::vector<ClassSample> all;
     for (const CostCase& which : cases) {
       std::vector<ClassSample> found = samples_of(own_, cases, which, op_class);
@@ -205,16 +204,16 @@ class ProfileFit {
         found = std::move(of_proxies);
         if (op_class == OpClass::kConvolution) {
           for (ClassSample& sample : found) {
-            sample.sample.rates.flops_per_us *= proxy_peaks_[static_cast<std::size_t>(arithmetic)];
+            sample.sample.rates.flops_per_us *= proxy_peaks_[static_cast<std::size_t>(precision)];
           }
         }
       }
       std::ranges::move(found, std::back_inserter(all));
     }
-    if (arithmetic == Arithmetic::kTf32 && all.empty()) {
-      all = samples_for(op_class, Arithmetic::kFloat16);
+    if (precision == Precision::kTf32 && all.empty()) {
+      all = samples_for(op_class, Precision::kFloat16);
       for (ClassSample& sample : all) {
-        sample.arithmetic = Arithmetic::kTf32;
+        sample.precision = Precision::kTf32;
         sample.proxy += sample.proxy.empty() ? "float16" : " float16";
       }
     }
@@ -223,8 +222,8 @@ class ProfileFit {
 
   void fit(OpClass op_class, Errors& all) {
     std::vector<ClassSample> samples;
-    for (const Arithmetic arithmetic : arithmetics_of(fit_.profile, op_class)) {
-      std::ranges::move(samples_for(op_class, arithmetic), std::back_inserter(samples));
+    for (const Precision precision : precisions_of(fit_.profile, op_class)) {
+      std::ranges::move(samples_for(op_class, precision), std::back_inserter(samples));
     }
     // What memory bounds tells nothing of compute: that is left to the base.
     const bool is_moving = op_class != OpClass::kConvolution && op_class != OpClass::kMatmul &&
@@ -265,8 +264,8 @@ class ProfileFit {
     // What a class has of proxies stands in a case that names them.
     if (!fitted->whole.proxy.empty()) {
       CostCase which = {.roofline = whole, .proxy = fitted->whole.proxy};
-      if (arithmetics_of(fit_.profile, op_class).size() > 1) {
-        which.arithmetic = Arithmetic::kFloat32;
+      if (precisions_of(fit_.profile, op_class).size() > 1) {
+        which.precision = Precision::kFloat32;
       }
       fit_.profile.cases[at].push_back(with_proxy_deviation(which));
     }
@@ -329,7 +328,7 @@ class ProfileFit {
   std::vector<ClassSample> own_;
   std::vector<ClassSample> proxies_;
   // The peaks of proxies, for their convolutions, of which the own products reach what theirs do.
-  std::array<double, kArithmetics.size()> proxy_peaks_{};
+  std::array<double, kPrecisions.size()> proxy_peaks_{};
   SampleFit fit_;
   Calibration calibration_;
 };
@@ -384,8 +383,8 @@ std::string describe(const CostCase& which) {
   if (which.window != 0) {
     parts.push_back(fmt::format("{0}x{0}", which.window));
   }
-  if (which.arithmetic) {
-    parts.emplace_back(to_string(*which.arithmetic));
+  if (which.precision) {
+    parts.emplace_back(to_string(*which.precision));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -19,7 +19,7 @@ double median_us(const std::vector<TimedRun>& runs) {
   return upper_median(std::move(times_us));
 }
 
-OpSite product_site_of(std::int64_t size, DataType type) {
+OpSite gemm_site_of(std::int64_t size, DataType type) {
   const Output matrix{.shape = {size, size}, .type = type, .bytes = size * size * size_of(type)};
   return {.op = {.name = "c",
                  .kind = "matmul",
@@ -30,7 +30,7 @@ OpSite product_site_of(std::int64_t size, DataType type) {
 }
 
 // The median time of a product, by the device's timer.
-double product_us(ComputeDevice& gpu, const OpSite& site) {
+double gemm_us(ComputeDevice& gpu, const OpSite& site) {
   const auto program = gpu.compile(site);
   Tensors tensors(gpu, site, *program);
   const auto queue = gpu.make_queue();
@@ -56,9 +56,9 @@ TEST_F(GpuTiming, IsTheSameByCuptiAndByEvents) {
   if (!cupti()->why_none().empty()) {
     GTEST_SKIP() << cupti()->why_none();
   }
-  const OpSite site = product_site_of(4096, DataType::kBfloat16);
-  const double events = product_us(*by_events_.devices[0], site);
-  const double profiled = product_us(*by_cupti_.devices[0], site);
+  const OpSite site = gemm_site_of(4096, DataType::kBfloat16);
+  const double events = gemm_us(*by_events_.devices[0], site);
+  const double profiled = gemm_us(*by_cupti_.devices[0], site);
   RecordProperty("events_us", std::to_string(events));
   RecordProperty("cupti_us", std::to_string(profiled));
   EXPECT_NEAR(events, profiled, 0.1 * profiled + 5);
@@ -67,8 +67,8 @@ TEST_F(GpuTiming, IsTheSameByCuptiAndByEvents) {
 // Between a tenth of the peak and the peak: a wrong unit or an unsynchronized clock is outside.
 TEST_F(GpuTiming, OfALargeProductIsWithinThePeak) {
   ComputeDevice& gpu = *by_events_.devices[0];
-  const OpSite site = product_site_of(8192, DataType::kFloat32);
-  const double rate = static_cast<double>(site.op.flops) / product_us(gpu, site);
+  const OpSite site = gemm_site_of(8192, DataType::kFloat32);
+  const double rate = static_cast<double>(site.op.flops) / gemm_us(gpu, site);
   RecordProperty("tflops", std::to_string(rate / 1e6));
   EXPECT_LT(rate, 1.05 * gpu.facts().peak_flops_per_us);
   EXPECT_GT(rate, 0.1 * gpu.facts().peak_flops_per_us);

@@ -22,8 +22,8 @@ class Products {
   explicit Products(const CoreTeam& team) : team_(team) {}
 
   // Adds a product; returns its number.
-  std::size_t add(const ProductSite& site) {
-    ops_.push_back(make_product(site, team_));
+  std::size_t add(const GemmSite& site) {
+    ops_.push_back(make_gemm(site, team_));
     if (ops_.back() != nullptr) {
       bytes_ = std::max(bytes_, ops_.back()->workspace_bytes());
     }

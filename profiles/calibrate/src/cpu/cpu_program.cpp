@@ -72,8 +72,8 @@ std::unique_ptr<CpuProgram> compile_for_cpu(const OpSite& site, const CoreTeam& 
   if (const auto convolution = convolution_site(site)) {
     return by_library(make_convolution(*convolution, team));
   }
-  if (const auto product = product_site(site)) {
-    return by_library(make_product(*product, team));
+  if (const auto product = gemm_site(site)) {
+    return by_library(make_gemm(*product, team));
   }
   if (site.op.kind == "lstm_cell" || site.op.kind == "lstm_cell_backward") {
     return compile_lstm_for_cpu(site, team);

@@ -7,9 +7,9 @@ std::unique_ptr<BinaryOp> make_convolution(const ConvolutionSite& site, const Co
   return made != nullptr ? std::move(made) : make_reference_convolution(site);
 }
 
-std::unique_ptr<BinaryOp> make_product(const ProductSite& site, const CoreTeam& team) {
-  auto made = make_onednn_product(site, team);
-  return made != nullptr ? std::move(made) : make_reference_product(site);
+std::unique_ptr<BinaryOp> make_gemm(const GemmSite& site, const CoreTeam& team) {
+  auto made = make_onednn_gemm(site, team);
+  return made != nullptr ? std::move(made) : make_reference_gemm(site);
 }
 
 #ifndef EMPLACE_WITH_ONEDNN
@@ -17,9 +17,7 @@ std::unique_ptr<BinaryOp> make_onednn_convolution(const ConvolutionSite&, const 
   return nullptr;
 }
 
-std::unique_ptr<BinaryOp> make_onednn_product(const ProductSite&, const CoreTeam&) {
-  return nullptr;
-}
+std::unique_ptr<BinaryOp> make_onednn_gemm(const GemmSite&, const CoreTeam&) { return nullptr; }
 
 std::string onednn_version() { return ""; }
 #endif

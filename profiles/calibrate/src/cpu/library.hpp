@@ -4,7 +4,7 @@
 // knows the type and shape, else by plain loops.
 
 #include "../convolution_site.hpp"
-#include "../product_site.hpp"
+#include "../gemm_site.hpp"
 #include "core_team.hpp"
 
 #include <memory>
@@ -27,17 +27,17 @@ class BinaryOp {
 std::unique_ptr<BinaryOp> make_convolution(const ConvolutionSite& site, const CoreTeam& team);
 
 /// Makes a product of its left and right side.
-std::unique_ptr<BinaryOp> make_product(const ProductSite& site, const CoreTeam& team);
+std::unique_ptr<BinaryOp> make_gemm(const GemmSite& site, const CoreTeam& team);
 
 /// The same by plain loops, for float32 and bfloat16.
 std::unique_ptr<BinaryOp> make_reference_convolution(const ConvolutionSite& site);
-std::unique_ptr<BinaryOp> make_reference_product(const ProductSite& site);
+std::unique_ptr<BinaryOp> make_reference_gemm(const GemmSite& site);
 
 /// The same by oneDNN; null if it can't, or emplace was built without it. Throws DeviceFailure
 /// (compute_device.hpp) if it fails.
 std::unique_ptr<BinaryOp> make_onednn_convolution(const ConvolutionSite& site,
                                                   const CoreTeam& team);
-std::unique_ptr<BinaryOp> make_onednn_product(const ProductSite& site, const CoreTeam& team);
+std::unique_ptr<BinaryOp> make_onednn_gemm(const GemmSite& site, const CoreTeam& team);
 
 /// Returns oneDNN's name and version; empty if emplace was built without it.
 std::string onednn_version();

@@ -137,9 +137,9 @@ class ReferenceConvolution final : public BinaryOp {
 };
 
 template <class T>
-class ReferenceProduct final : public BinaryOp {
+class ReferenceGemm final : public BinaryOp {
  public:
-  explicit ReferenceProduct(const ProductSite& site) : a_(site) {}
+  explicit ReferenceGemm(const GemmSite& site) : a_(site) {}
 
   std::int64_t workspace_bytes() const override { return 0; }
   std::string_view library() const override { return "reference"; }
@@ -171,7 +171,7 @@ class ReferenceProduct final : public BinaryOp {
     }
   }
 
-  ProductSite a_;
+  GemmSite a_;
 };
 
 template <template <class> class Op, class Site>
@@ -192,8 +192,8 @@ std::unique_ptr<BinaryOp> make_reference_convolution(const ConvolutionSite& site
   return make<ReferenceConvolution>(site);
 }
 
-std::unique_ptr<BinaryOp> make_reference_product(const ProductSite& site) {
-  return make<ReferenceProduct>(site);
+std::unique_ptr<BinaryOp> make_reference_gemm(const GemmSite& site) {
+  return make<ReferenceGemm>(site);
 }
 
 }  // namespace emplace::calibrate

@@ -76,7 +76,7 @@ float trial_ms(CudaQueue& queue, const std::shared_ptr<const GpuPart>& part,
 
 std::unique_ptr<CudaProgram> convolution_program(const OpSite& site, CudaQueue& queue, bool tf32) {
   const auto found = convolution_site(site);
-  if (!found || !has_products_of(found->type)) {
+  if (!found || !has_gemms_of(found->type)) {
     return nullptr;
   }
   const std::shared_ptr<const GpuPart>& part = queue.shared_part();

@@ -44,7 +44,7 @@ class CudaDevice final : public ComputeDevice {
     part_->activate();
     std::unique_ptr<CudaProgram> program = convolution_program(site, queue_, tf32_);
     if (program == nullptr) {
-      program = product_program(site, tf32_);
+      program = gemm_program(site, tf32_);
     }
     if (program == nullptr) {
       program = lstm_program(site, tf32_);

@@ -65,10 +65,10 @@ DeviceFacts cuda_facts(const GpuPart& part, const CudaUse& use) {
       .name = use.name,
       .device_class = device_class_of("gpu", properties.name),
       .product = properties.name,
-      .peak_flops_per_us = peak_flops_per_us(rates, Arithmetic::kFloat32),
-      .tf32_flops_per_us = has_tf32 ? peak_flops_per_us(rates, Arithmetic::kTf32) : 0,
+      .peak_flops_per_us = peak_flops_per_us(rates, Precision::kFloat32),
+      .tf32_flops_per_us = has_tf32 ? peak_flops_per_us(rates, Precision::kTf32) : 0,
       .float16_flops_per_us =
-          properties.major >= 7 ? peak_flops_per_us(rates, Arithmetic::kFloat16) : 0,
+          properties.major >= 7 ? peak_flops_per_us(rates, Precision::kFloat16) : 0,
       .memory_bytes_per_us = memory_bytes_per_us(rates),
       .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem) / use.parts,
       .compute_units = part.multiprocessors(),

@@ -30,7 +30,7 @@ class Products {
   // C = A B, or C += A B, of M x K times K x N.
   void operator()(std::int64_t m, std::int64_t n, std::int64_t k, Side<T> left, Side<T> right,
                   T* result, bool add = false) const {
-    enqueue_product(
+    enqueue_gemm(
         queue_,
         {.type = kernels::kDataTypeOf<T>,
          .m = m,
@@ -66,7 +66,7 @@ class LstmProgram final : public CudaProgram {
     site.expect_output<T>(2, n * shape_.gates());
   }
 
-  std::int64_t workspace_bytes() const override { return kProductWorkspaceBytes; }
+  std::int64_t workspace_bytes() const override { return kGemmWorkspaceBytes; }
   std::string_view library() const override { return "cublas"; }
 
   void enqueue(CudaQueue& queue, const OpBuffers& b) const override {
@@ -123,7 +123,7 @@ class LstmBackwardProgram final : public CudaProgram {
     const T* x = in(site_.x);
     const T* h = in(site_.x + 1);
     const T* weights = in(site_.x + 3);
-    T* dz = kernels::workspace<T>(b, kProductWorkspaceBytes);
+    T* dz = kernels::workspace<T>(b, kGemmWorkspaceBytes);
     CudaLauncher launcher = queue.launcher();
     LstmKernels<T>::gates_backward(
         launcher, site_, in(site_.dh_next), site_.dc_next >= 0 ? in(site_.dc_next) : nullptr,
@@ -147,7 +147,7 @@ class LstmBackwardProgram final : public CudaProgram {
 
  private:
   std::int64_t sums_at() const {
-    return kProductWorkspaceBytes +
+    return kGemmWorkspaceBytes +
            kernels::aligned(site_.n * site_.gates() * std::int64_t{sizeof(T)});
   }
 

@@ -27,13 +27,13 @@ constexpr std::array kGenerations = {
     Generation{10, 0, 256, 4096, 8192},  // B200: 128 cores; 1.1 PFLOP/s of 148 at 1850 MHz
 };
 
-double per_cycle(const Generation& generation, Arithmetic arithmetic) {
-  switch (arithmetic) {
-    case Arithmetic::kFloat32:
+double per_cycle(const Generation& generation, Precision precision) {
+  switch (precision) {
+    case Precision::kFloat32:
       return generation.float32;
-    case Arithmetic::kTf32:
+    case Precision::kTf32:
       return generation.tf32;
-    case Arithmetic::kFloat16:
+    case Precision::kFloat16:
       return generation.float16;
   }
   return generation.float32;
@@ -41,12 +41,12 @@ double per_cycle(const Generation& generation, Arithmetic arithmetic) {
 
 }  // namespace
 
-double peak_flops_per_us(const GpuRates& gpu, Arithmetic arithmetic) {
+double peak_flops_per_us(const GpuRates& gpu, Precision precision) {
   const auto* after = std::ranges::upper_bound(
       kGenerations, std::pair(gpu.major, gpu.minor), {},
       [](const Generation& generation) { return std::pair(generation.major, generation.minor); });
   const Generation& found = after == kGenerations.begin() ? *after : *(after - 1);
-  return gpu.multiprocessors * per_cycle(found, arithmetic) * gpu.clock_khz / 1e3;
+  return gpu.multiprocessors * per_cycle(found, precision) * gpu.clock_khz / 1e3;
 }
 
 double memory_bytes_per_us(const GpuRates& gpu) {

@@ -21,9 +21,9 @@ struct GpuRates {
 };
 
 /// Returns the peak in FLOP/us, a multiply-add counted as two. A generation that is not in the
-/// table has the rate of the newest one before it; one without tensor cores for an arithmetic has
+/// table has the rate of the newest one before it; one without tensor cores for a precision has
 /// that of float32.
-double peak_flops_per_us(const GpuRates& gpu, Arithmetic arithmetic);
+double peak_flops_per_us(const GpuRates& gpu, Precision precision);
 
 /// Returns the bandwidth of the GPU's memory in bytes/us.
 double memory_bytes_per_us(const GpuRates& gpu);

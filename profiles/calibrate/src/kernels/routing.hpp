@@ -41,7 +41,7 @@ struct TopK {
             best = expert;
           }
         }
-        last = best < 0 ? 0 : best;  // none is left where probabilities are no numbers
+        last = best < 0 ? 0 : best;  // none is left where probabilities are NaN
         weights[token * k + place] = of_token[last];
         chosen[token * k + place] = static_cast<std::int32_t>(last);
       }

@@ -244,7 +244,7 @@ std::unique_ptr<BinaryOp> make_onednn_convolution(const ConvolutionSite& site,
   return nullptr;
 }
 
-std::unique_ptr<BinaryOp> make_onednn_product(const ProductSite& site, const CoreTeam& team) {
+std::unique_ptr<BinaryOp> make_onednn_gemm(const GemmSite& site, const CoreTeam& team) {
   const auto type = type_of(site.type);
   if (!type) {
     return nullptr;

@@ -9,7 +9,7 @@
 //   3. kRoofline      of the op's FLOPs, bytes and sizes (roofline.hpp), with the numbers of the
 //                     first case of its class that selects the op, otherwise of the class;
 //   4. kGuess         the same with the profile's fallback, for unknown kinds.
-// Peaks are those of the arithmetic in which the op multiplies. Thread-safe: a profile never
+// Peaks are those of the precision in which the op multiplies. Thread-safe: a profile never
 // changes.
 
 #include <emplace/graphs/op_graph.hpp>
@@ -52,7 +52,7 @@ struct CostCase {
   std::vector<std::string> kinds{};  ///< of ops; empty: all of the class
   /// Selects convolutions by windows of this many rows and columns, moved by 1, undilated; 0: any.
   std::int64_t window = 0;
-  std::optional<Arithmetic> arithmetic{};  ///< in which they multiply; none: any
+  std::optional<Precision> precision{};  ///< in which they multiply; none: any
   Roofline roofline{};
   std::string proxy{};  ///< the device that its numbers are from, if not this one
 
@@ -136,21 +136,21 @@ struct DeviceProfile {
 /// Returns the cost of `op` on a device of `profile`. An op that launches nothing costs 0.
 Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math = MathMode::kFramework);
 
-/// Returns the arithmetic in which an op of `kind` on numbers of `type` multiplies on a device of
+/// Returns the precision in which an op of `kind` on numbers of `type` multiplies on a device of
 /// `profile`: only convolutions and products use any other than kFloat32.
-Arithmetic arithmetic_of(const DeviceProfile& profile, std::string_view kind, DataType type,
-                         MathMode math = MathMode::kFramework);
+Precision precision_of(const DeviceProfile& profile, std::string_view kind, DataType type,
+                       MathMode math = MathMode::kFramework);
 
-/// Returns the rates of a device of `profile` in `arithmetic`.
-DeviceRates rates_of(const DeviceProfile& profile, Arithmetic arithmetic);
+/// Returns the rates of a device of `profile` in `precision`.
+DeviceRates rates_of(const DeviceProfile& profile, Precision precision);
 
-/// Returns whether `which` selects ops of this kind, shape and arithmetic, which are of its class.
+/// Returns whether `which` selects ops of this kind, shape and precision, which are of its class.
 bool selects(const CostCase& which, std::string_view kind, std::span<const std::int64_t> shape,
-             Arithmetic arithmetic);
+             Precision precision);
 
 /// Returns the roofline of the first case that selects an op, that of its class, or the fallback.
 const Roofline& roofline_of(const DeviceProfile& profile, std::string_view kind,
-                            std::span<const std::int64_t> shape, Arithmetic arithmetic);
+                            std::span<const std::int64_t> shape, Precision precision);
 
 /// Returns the time that the profile's roofline predicts for an op that was measured: microseconds.
 double roofline_us(const DeviceProfile& profile, const OpMeasurement& measurement);

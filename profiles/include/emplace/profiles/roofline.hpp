@@ -2,7 +2,7 @@
 
 // How long an op takes for what it computes and moves: the forms that a device profile may use;
 // each class of ops (or each case of a class) has one. With the peak P in FLOP/us of the op's
-// arithmetic, the bandwidth W in bytes/us, F FLOPs and B bytes,
+// precision, the bandwidth W in bytes/us, F FLOPs and B bytes,
 //
 //     a = F / (e_c P)        b = B / (e_m W)
 //
@@ -21,7 +21,7 @@
 // not products use the smooth form.
 //
 // e_c may exceed 1 where an algorithm saves multiplications (Winograd's convolutions), and P
-// depends on the arithmetic: float32, TF32 or float16. All functions are thread-safe and O(1).
+// depends on the precision: float32, TF32 or float16. All functions are thread-safe and O(1).
 
 #include <emplace/graphs/op.hpp>
 
@@ -33,22 +33,22 @@
 
 namespace emplace {
 
-/// Names the arithmetic in which an op multiplies; each has its peak.
-enum class Arithmetic : std::uint8_t {
+/// Names the precision in which an op multiplies; each has its peak.
+enum class Precision : std::uint8_t {
   kFloat32,  ///< of the plain cores
   kTf32,     ///< of the tensor cores, which keep 10 bits of each factor's fraction
   kFloat16,  ///< float16 or bfloat16, of the tensor cores where there are any
 };
 
-/// The names of the arithmetics, in the order of Arithmetic.
-inline constexpr std::array<std::string_view, 3> kArithmetics = {"float32", "tf32", "float16"};
+/// The names of the precisions, in the order of Precision.
+inline constexpr std::array<std::string_view, 3> kPrecisions = {"float32", "tf32", "float16"};
 
 /// Returns the name.
-inline std::string_view to_string(Arithmetic arithmetic) {
-  return kArithmetics[static_cast<std::size_t>(arithmetic)];
+inline std::string_view to_string(Precision precision) {
+  return kPrecisions[static_cast<std::size_t>(precision)];
 }
 
-/// In which arithmetic ops on float32 tensors multiply, on devices that have TF32.
+/// In which precision ops on float32 tensors multiply, on devices that have TF32.
 enum class MathMode : std::uint8_t {
   kFramework,  ///< as frameworks do by default: convolutions in TF32, products in float32
   kFloat32,    ///< all in float32
@@ -64,7 +64,7 @@ inline std::string_view to_string(MathMode math) {
 }
 
 /// The sizes of matrix products: `batches` of rows x depth times depth x columns.
-struct MatrixProduct {
+struct Gemm {
   std::int64_t batches = 0;  ///< 0: the op is no matrix product
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -75,7 +75,7 @@ struct MatrixProduct {
 struct OpWork {
   double flops = 0;
   double bytes = 0;  ///< read and written
-  MatrixProduct product{};
+  Gemm product{};
 };
 
 /// Returns the work of an op of `kind` and `shape` (op_kind.hpp) with these FLOPs and bytes.
@@ -85,7 +85,7 @@ OpWork op_work(std::string_view kind, std::span<const std::int64_t> shape, doubl
 /// Returns the work of `op`.
 OpWork op_work(const Op& op);
 
-/// The peak rates of a device in some arithmetic.
+/// The peak rates of a device in some precision.
 struct DeviceRates {
   double flops_per_us = 0;           ///< P
   double bytes_per_us = 0;           ///< W

@@ -41,7 +41,7 @@ struct DeviceFacts {
   std::int64_t memory_bytes = 0;    ///< that a program may use
   std::int32_t compute_units = 1;   ///< multiprocessors or cores
   std::int32_t copy_engines = 0;    ///< of a GPU
-  /// Driver, libraries and their versions, arithmetic, for provenance: "driver 580.159,
+  /// Driver, libraries and their versions, precision, for provenance: "driver 580.159,
   /// cuDNN 9.13".
   std::string software{};
 };

@@ -6,7 +6,7 @@
 //
 // A row counts relative to the peaks of the device on which it was measured, so the rows of one
 // board also serve another with the same chip. If the tables of the device have too few shapes of a
-// class in some arithmetic, those of proxies are used, and the case names them. Convolutions and
+// class in some precision, those of proxies are used, and the case names them. Convolutions and
 // products in TF32, for which there are no tables, use the rows in float16, and their relative
 // deviation includes kProxyDeviation. Convolutions of a proxy reach the share of the peak that they
 // reach on the proxy, times the ratio of what products reach here and there. Classes without

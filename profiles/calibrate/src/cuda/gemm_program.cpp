@@ -21,40 +21,39 @@ cudaDataType cublas_type(DataType type) {
   }
 }
 
-class ProductProgram final : public CudaProgram {
+class GemmProgram final : public CudaProgram {
  public:
-  ProductProgram(const ProductSite& site, bool tf32) : site_(site), tf32_(tf32) {}
+  GemmProgram(const GemmSite& site, bool tf32) : site_(site), tf32_(tf32) {}
 
-  std::int64_t workspace_bytes() const override { return kProductWorkspaceBytes; }
+  std::int64_t workspace_bytes() const override { return kGemmWorkspaceBytes; }
   std::string_view library() const override { return "cublas"; }
 
   void enqueue(CudaQueue& queue, const OpBuffers& buffers) const override {
-    enqueue_product(queue, site_, tf32_,
-                    {.left = buffers.inputs[0],
-                     .right = buffers.inputs[1],
-                     .result = buffers.outputs[0],
-                     .workspace = buffers.workspace});
+    enqueue_gemm(queue, site_, tf32_,
+                 {.left = buffers.inputs[0],
+                  .right = buffers.inputs[1],
+                  .result = buffers.outputs[0],
+                  .workspace = buffers.workspace});
   }
 
  private:
-  ProductSite site_;
+  GemmSite site_;
   bool tf32_;
 };
 
 }  // namespace
 
-bool has_products_of(DataType type) {
+bool has_gemms_of(DataType type) {
   return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBfloat16;
 }
 
 // cuBLAS takes matrices column by column. Row by row, C is what it calls C', and C' = B' A': the
 // sides change places and nothing is transposed.
-void enqueue_product(CudaQueue& queue, const ProductSite& site, bool tf32,
-                     const ProductBuffers& buffers) {
+void enqueue_gemm(CudaQueue& queue, const GemmSite& site, bool tf32, const GemmBuffers& buffers) {
   const CublasLibrary& library = queue.part().libraries().cublas;
   const cublasHandle_t handle = queue.cublas();
   // Memory of our own, so that products can be recorded into CUDA graphs.
-  check_cuda(library, library.set_workspace(handle, buffers.workspace, kProductWorkspaceBytes),
+  check_cuda(library, library.set_workspace(handle, buffers.workspace, kGemmWorkspaceBytes),
              "cublasSetWorkspace");
   const auto operation = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const cudaDataType type = cublas_type(site.type);
@@ -72,12 +71,12 @@ void enqueue_product(CudaQueue& queue, const ProductSite& site, bool tf32,
       "cublasGemmStridedBatchedEx");
 }
 
-std::unique_ptr<CudaProgram> product_program(const OpSite& site, bool tf32) {
-  const auto product = product_site(site);
-  if (!product || !has_products_of(product->type)) {
+std::unique_ptr<CudaProgram> gemm_program(const OpSite& site, bool tf32) {
+  const auto product = gemm_site(site);
+  if (!product || !has_gemms_of(product->type)) {
     return nullptr;
   }
-  return std::make_unique<ProductProgram>(*product, tf32);
+  return std::make_unique<GemmProgram>(*product, tf32);
 }
 
 }  // namespace emplace::calibrate

@@ -1,4 +1,4 @@
-#include "product_site.hpp"
+#include "gemm_site.hpp"
 
 #include "kernels/skeleton.hpp"
 
@@ -22,7 +22,7 @@ bool is_stored(const std::vector<std::int64_t>& shape, bool is_batch, std::int64
 
 }  // namespace
 
-std::optional<ProductSite> product_site(const OpSite& site) {
+std::optional<GemmSite> gemm_site(const OpSite& site) {
   const auto* attributes = std::get_if<GemmAttributes>(&site.op.attributes);
   const bool is_batch = site.op.kind == "batch_matmul";
   if (attributes == nullptr || site.inputs.size() != 2) {
@@ -30,13 +30,13 @@ std::optional<ProductSite> product_site(const OpSite& site) {
   }
   SiteReader reader(site);
   const std::size_t first = is_batch ? 1 : 0;
-  const ProductSite found{.type = kernels::element_type(site).value_or(DataType::kBool),
-                          .batch = is_batch ? reader.dimension(0) : 1,
-                          .m = reader.dimension(first),
-                          .n = reader.dimension(first + 1),
-                          .k = reader.dimension(first + 2),
-                          .left_transposed = attributes->trans_a,
-                          .right_transposed = attributes->trans_b};
+  const GemmSite found{.type = kernels::element_type(site).value_or(DataType::kBool),
+                       .batch = is_batch ? reader.dimension(0) : 1,
+                       .m = reader.dimension(first),
+                       .n = reader.dimension(first + 1),
+                       .k = reader.dimension(first + 2),
+                       .left_transposed = attributes->trans_a,
+                       .right_transposed = attributes->trans_b};
   const auto& [type, batch, m, n, k, trans_a, trans_b, accumulates] = found;
   reader.expect_output(0, type, batch * m * n);
   reader.expect_input(0, type, batch * m * k);
