@@ -113,8 +113,11 @@ class AttentionFuser : Rewriter {
 
   std::optional<Scaled> find_scaled(const std::string& name) const {
     const auto node = maker(name, "Mul");
+    if (!node) {
+      return std::nullopt;
+    }
     for (const int side : {0, 1}) {
-      if (const auto factor = node ? number(at(*node).input(side)) : std::nullopt) {
+      if (const auto factor = number(at(*node).input(side))) {
         return Scaled{*node, at(*node).input(1 - side), *factor};
       }
     }
@@ -132,8 +135,11 @@ class AttentionFuser : Rewriter {
     };
     pass_reshape();
     const auto transpose = maker(name, "Transpose");
+    if (!transpose) {
+      return std::nullopt;
+    }
     const std::size_t rank = shape(name).size();
-    Shape perm = transpose ? integers_attribute(at(*transpose), "perm") : Shape();
+    Shape perm = integers_attribute(at(*transpose), "perm");
     if (rank < 2 || perm.size() != rank) {
       return std::nullopt;
     }

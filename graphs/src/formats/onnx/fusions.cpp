@@ -249,14 +249,20 @@ class LayerFuser : Rewriter {
   // cube as two products. Models that have a power compute it by these steps.
   void fuse_tanh_gelu(Index tanh) {
     const auto inner = scaled(at(tanh).input(0), 0.7978846);
-    const auto sum = inner ? maker(inner->second, "Add") : std::nullopt;
+    if (!inner) {
+      return;
+    }
+    const auto sum = maker(inner->second, "Add");
     if (!sum) {
       return;
     }
     const int side = scaled(at(*sum).input(0), 0.044715) ? 0 : 1;
     const auto term = scaled(at(*sum).input(side), 0.044715);
+    if (!term) {
+      return;
+    }
     const std::string& x = at(*sum).input(1 - side);
-    const auto cube = term ? maker(term->second, "Mul") : std::nullopt;
+    const auto cube = maker(term->second, "Mul");
     if (!cube || !reads(at(*cube), x)) {
       return;
     }
@@ -287,8 +293,11 @@ class LayerFuser : Rewriter {
   std::optional<std::pair<Index, std::string>> scaled(const std::string& name,
                                                       double factor) const {
     const auto product = maker(name, "Mul");
+    if (!product) {
+      return std::nullopt;
+    }
     for (const int side : {0, 1}) {
-      if (product && is_near(at(*product).input(side), factor)) {
+      if (is_near(at(*product).input(side), factor)) {
         return std::pair(*product, at(*product).input(1 - side));
       }
     }

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -83,7 +82,7 @@ class Loader final : public NodeSink {
       fail("not an ONNX model: expected a ModelProto with a graph, in binary");
     }
     read_version();
-    notes_.emplace(graph());
+    notes_ = ExporterNotes(graph());
     for (const TensorProto& tensor : graph().initializer()) {
       add_initializer(tensor, tensor.name());
     }
@@ -160,7 +159,7 @@ class Loader final : public NodeSink {
     KnownValue& value = add_value(name, {tensor.dims().begin(), tensor.dims().end()},
                                   type_of(name, tensor.data_type()), Origin::kConstant);
     if (is_floating(value.output.type) && !value.output.shape.empty() &&
-        notes_->may_be_trained(name)) {
+        notes_.may_be_trained(name)) {
       value.origin = Origin::kWeight;
     }
     pack(value, tensor.data_type());
@@ -170,7 +169,7 @@ class Loader final : public NodeSink {
   // A weight that is tied to another one may be stored twice, once transposed.
   void find_originals() {
     for (const TensorProto& tensor : graph().initializer()) {
-      const TensorProto* original = notes_->original(tensor);
+      const TensorProto* original = notes_.original(tensor);
       if (original == nullptr) {
         continue;
       }
@@ -505,7 +504,7 @@ class Loader final : public NodeSink {
   const std::string& source_;
   const Dimensions& dimensions_;
   Model model_;
-  std::optional<ExporterNotes> notes_;
+  ExporterNotes notes_;
   Expansion expansion_{model_, *this};
   bool has_standard_opset_ = false;
   std::set<std::string, std::less<>> symbols_;  // of the inputs' dimensions

@@ -18,6 +18,8 @@ namespace emplace::onnx_model {
 /// parameters, and from which tensors an initializer was computed.
 class ExporterNotes {
  public:
+  ExporterNotes() = default;
+
   explicit ExporterNotes(const onnx::GraphProto& graph);
 
   /// Says whether an initializer of real numbers may be trained: a parameter, or computed from one.
