@@ -59,6 +59,26 @@ TEST(OnnxViews, ProductsTakeABatchOfMatrices) {
   EXPECT_THAT(find(graph, "mat_mul").shape, ElementsAre(8, 6, 6, 2));
 }
 
+// MultiheadAttention copies queries, keys and values at once.
+TEST(OnnxViews, ThePartsOfAProjectionAreContiguous) {
+  const OpGraph graph = import(model(R"(g (float[6, 2, 24] x) => (float[N] y)
+    <int64[4] parts = {6, 2, 3, 8}, int64[3] heads = {6, 8, 2}, int64[1] front = {0},
+     int64[1] last = {-2}, int64 query = {0}, int64 key = {1}> {
+      a = Reshape (x, parts)
+      b = Unsqueeze (a, front)
+      c = Transpose <perm = [3, 1, 2, 0, 4]> (b)
+      d = Squeeze (c, last)
+      q = Gather (d, query)
+      k = Gather (d, key)
+      q1 = Reshape (q, heads)
+      k1 = Reshape (k, heads)
+      y = Mul (q1, k1)
+    })"));
+  EXPECT_EQ(count_kinds(graph)["transpose"], 1);
+  EXPECT_EQ(count_kinds(graph)["copy"], 0);
+  EXPECT_EQ(find(graph, "squeeze/copy").bytes_written, 4 * 288);
+}
+
 TEST(OnnxViews, DirectionsStandSideBySide) {
   const OpGraph graph = import(model(R"(g (float[5, 2, 8] x) => (float[5, 2, 8] y)
     <int64[3] joined = {5, 2, 8}> {

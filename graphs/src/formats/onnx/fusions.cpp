@@ -33,6 +33,8 @@ class LayerFuser : Rewriter {
         fuse_gelu(i);
       } else if (op_type == "Tanh") {
         fuse_tanh_gelu(i);
+      } else if (op_type == "Squeeze") {
+        keep_contiguous(i);
       } else if (op_type == "Sigmoid" || op_type == "HardSigmoid") {
         fuse_gate(i);
       }
@@ -302,6 +304,29 @@ class LayerFuser : Rewriter {
       }
     }
     return std::nullopt;
+  }
+
+  // PyTorch's MultiheadAttention cuts its projection [..., 3, width] into contiguous parts: it puts
+  // the 3 in front by exchanging it with a new axis, which it then drops. Of contiguous() nothing
+  // is left in a model.
+  void keep_contiguous(Index squeeze) {
+    const auto transpose = maker(at(squeeze).input(0), "Transpose");
+    if (!transpose || !maker(at(*transpose).input(0), "Unsqueeze")) {
+      return;
+    }
+    const Shape perm = integers_attribute(at(*transpose), "perm");
+    const auto rank = std::ssize(perm);
+    const Shape& parts = shape(at(squeeze).output(0));
+    if (rank < 4 || perm[0] != rank - 2 || perm[perm.size() - 2] != 0 || parts.empty() ||
+        (parts[0] != 2 && parts[0] != 3)) {
+      return;
+    }
+    onnx::NodeProto node = at(squeeze);
+    node.clear_output();
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(std::string(kContiguous));
+    attribute.set_i(1);
+    replace({squeeze}, std::move(node));
   }
 
   // x sigmoid(x), and x hard-sigmoid(x).

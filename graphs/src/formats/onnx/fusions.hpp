@@ -7,7 +7,12 @@
 
 #include "model.hpp"
 
+#include <string_view>
+
 namespace emplace::onnx_model {
+
+/// An attribute of our own, of a Squeeze whose result stands in the order of its axes.
+inline constexpr std::string_view kContiguous = "emplace_contiguous";
 
 /// Replaces the nodes of such layers by one node each, which is called like the last of them.
 /// O(nodes log nodes).

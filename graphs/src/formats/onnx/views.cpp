@@ -3,6 +3,7 @@
 // unless the elements stand in another order.
 
 #include "conversions.hpp"
+#include "fusions.hpp"
 #include "model/assemble.hpp"
 #include "model/strides.hpp"
 #include "operators/operators.hpp"
@@ -78,7 +79,8 @@ void transpose(OnnxNode& node, const Operator& row) {
 void reshape(OnnxNode& node, const Operator& row) {
   const Shape& shape = node.shape(0);
   const Shape strides = node.strides(0);
-  if (const auto viewed = strides_in_shape(shape, strides, node.result().shape)) {
+  const auto viewed = strides_in_shape(shape, strides, node.result().shape);
+  if (viewed && !node.flag(kContiguous)) {
     return add_view(node, row.kind, *viewed);
   }
   node.add(row.kind, {.inputs = {add_copy(node, 0)}});
