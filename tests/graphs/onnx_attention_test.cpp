@@ -191,6 +191,43 @@ TEST(OnnxAttention, IsPutTogether) {
   EXPECT_EQ(by_hand["where"], 1);
 }
 
+// The newer exporter repeats two heads of keys and values for four of queries, by tensors of its
+// own; where the model does, there are copies.
+TEST(OnnxAttention, GroupsAreNotRepeated) {
+  const auto kinds = [](std::string nodes, const std::string& name) {
+    const std::string own = "val_";
+    for (std::size_t at = nodes.find(own); at != std::string::npos; at = nodes.find(own, at)) {
+      nodes.replace(at, own.size(), name);
+      at += name.size();
+    }
+    return count_kinds(import(test::model(
+        "g (float[2, 4, 6, 8] q, float[2, 2, 6, 8] k, float[2, 2, 6, 8] v) => (float[N] y)" +
+        nodes)));
+  };
+  const std::string nodes = R"(
+    <int64[1] two = {2}, int64[5] repeats = {2, 2, 2, 6, 8}, int64[4] heads = {2, 4, 6, 8},
+     int64[3] batch = {8, 6, 8}, int64[4] apart = {2, 4, 8, 6}> {
+      val_1 = Unsqueeze (k, two)
+      val_2 = Expand (val_1, repeats)
+      val_3 = Reshape (val_2, batch)
+      val_4 = Transpose <perm = [0, 2, 1]> (val_3)
+      val_5 = Reshape (val_4, apart)
+      val_6 = Unsqueeze (v, two)
+      val_7 = Expand (val_6, repeats)
+      val_8 = Reshape (val_7, heads)
+      s = MatMul (q, val_5)
+      p = Softmax (s)
+      scaled_dot_product_attention = MatMul (p, val_8)
+      y = Relu (scaled_dot_product_attention)
+    })";
+  auto own = kinds(nodes, "val_");
+  EXPECT_EQ(own["attention"], 1);
+  EXPECT_EQ(own["copy"] + own["expand_view"] + own["transpose"], 0);
+  auto models = kinds(nodes, "expand_");
+  EXPECT_EQ(models["attention"], 1);
+  EXPECT_EQ(models["copy"], 2);
+}
+
 // Training differentiates what fused attention reads, but for its mask. For each score: three
 // products in the width of keys, two in that of values, and 4 FLOPs.
 TEST(OnnxAttention, GradientsMakeTheScoresAgain) {

@@ -31,7 +31,7 @@ class AttentionFuser : Rewriter {
   // result.
   void fuse(Index result) {
     Nodes nodes{result};
-    const std::string values = at(result).input(1);
+    const std::string repeated_values = at(result).input(1);
     const auto softmax = find_softmax(at(result).input(0), nodes);
     if (!softmax) {
       return;
@@ -61,7 +61,7 @@ class AttentionFuser : Rewriter {
       return;
     }
     const bool has_heads = shape(queries).size() == 4 && shape(transposed_keys).size() == 4 &&
-                           shape(values).size() == 4;
+                           shape(repeated_values).size() == 4;
     if (!has_heads || !are_alone(nodes, result)) {
       return;
     }
@@ -71,7 +71,7 @@ class AttentionFuser : Rewriter {
     const auto keys = find_transposed(transposed_keys);
     const std::string made_keys = at(result).output(0) + "/keys";
     fused.add_input(keys.value_or(made_keys));
-    fused.add_input(values);
+    fused.add_input(before_repeats(repeated_values));
     if (!mask.empty()) {
       fused.add_input(condition_of(mask));
     }
@@ -148,8 +148,8 @@ class AttentionFuser : Rewriter {
       return std::nullopt;
     }
     const bool is_joined = rank != expected.size();
-    name = at(*transpose).input(0);
-    if (is_joined) {
+    name = before_repeats(at(*transpose).input(0));
+    if (is_joined && shape(name).size() != expected.size()) {
       pass_reshape();
     }
     Shape found = shape(name);
@@ -157,7 +157,29 @@ class AttentionFuser : Rewriter {
       return std::nullopt;
     }
     std::swap(found[found.size() - 2], found.back());
+    // Fewer heads serve groups of queries.
+    const bool has_groups = found.size() == 4 && found[1] > 0 && expected[1] % found[1] == 0;
+    found[1] = has_groups ? expected[1] : found[1];
     return found == expected ? std::optional(name) : std::nullopt;
+  }
+
+  // Keys or values [batch, heads, positions, width] before PyTorch's exporter repeats each head for
+  // a group of queries; it calls its own tensors so. Who repeats them in a model has copies.
+  std::string before_repeats(const std::string& name) const {
+    const auto is_own = [](const std::string& tensor) { return tensor.starts_with("val_"); };
+    const auto reshape = maker(name, "Reshape");
+    if (!reshape || !is_own(name)) {
+      return name;
+    }
+    const std::string& repeats = at(*reshape).input(0);
+    const auto expand = maker(repeats, "Expand");
+    if (!expand || !is_own(repeats) || shape(repeats).size() != 5) {
+      return name;
+    }
+    const auto unsqueeze = maker(at(*expand).input(0), "Unsqueeze");
+    const bool has_heads = unsqueeze && shape(at(*unsqueeze).input(0)).size() == 4 &&
+                           shape(at(*expand).input(0))[2] == 1;
+    return has_heads ? at(*unsqueeze).input(0) : name;
   }
 
   // Puts a transpose of the last two axes in the place of a node.
