@@ -74,7 +74,7 @@ bool is_batch_of_matrices(const Shape& shape, const Shape& strides) {
 Shape normal_strides(const Shape& shape, Shape strides) {
   for (std::size_t i = shape.size(); i-- > 0;) {
     if (shape[i] == 1) {
-      strides[i] = i + 1 < shape.size() ? strides[i + 1] * shape[i + 1] : 1;
+      strides[i] = i + 1 < shape.size() ? product({strides[i + 1], shape[i + 1]}) : 1;
     }
   }
   return strides;

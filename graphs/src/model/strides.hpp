@@ -24,7 +24,7 @@ bool is_batch_of_matrices(const std::vector<std::int64_t>& shape,
                           const std::vector<std::int64_t>& strides);
 
 /// Returns the strides with those of axes of one element, which do not matter, as they are where
-/// elements stand one after another.
+/// elements stand one after another. Throws kUsage if a stride does not fit 64 bits.
 std::vector<std::int64_t> normal_strides(const std::vector<std::int64_t>& shape,
                                          std::vector<std::int64_t> strides);
 
