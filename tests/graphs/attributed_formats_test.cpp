@@ -90,20 +90,20 @@ INSTANTIATE_TEST_SUITE_P(Formats, Lossless,
                          test::kNamedByParameter);
 
 // What a third-party program reads.
-struct ForeignNode {
+struct ThirdPartyNode {
   std::string id, label, name, kind, scope, phase, shape;
   std::int64_t flops = 0;
 };
-struct ForeignEdge {
+struct ThirdPartyEdge {
   std::string label, style;
   std::int64_t bytes = 0;
   int output = 0;
 };
-using ForeignGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS,
-                                           ForeignNode, ForeignEdge>;
+using ThirdPartyGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS,
+                                              ThirdPartyNode, ThirdPartyEdge>;
 
-std::vector<ForeignEdge> edges_of(const ForeignGraph& graph) {
-  std::vector<ForeignEdge> edges;
+std::vector<ThirdPartyEdge> edges_of(const ThirdPartyGraph& graph) {
+  std::vector<ThirdPartyEdge> edges;
   const auto [begin, end] = boost::edges(graph);
   for (auto edge = begin; edge != end; ++edge) {
     edges.push_back(graph[*edge]);
@@ -112,12 +112,12 @@ std::vector<ForeignEdge> edges_of(const ForeignGraph& graph) {
 }
 
 TEST(WriteDot, IsReadByBoost) {
-  ForeignGraph graph;
+  ThirdPartyGraph graph;
   boost::dynamic_properties properties(boost::ignore_other_properties);
-  properties.property("node_id", boost::get(&ForeignNode::id, graph));
-  properties.property("label", boost::get(&ForeignNode::label, graph));
-  properties.property("label", boost::get(&ForeignEdge::label, graph));
-  properties.property("style", boost::get(&ForeignEdge::style, graph));
+  properties.property("node_id", boost::get(&ThirdPartyNode::id, graph));
+  properties.property("label", boost::get(&ThirdPartyNode::label, graph));
+  properties.property("label", boost::get(&ThirdPartyEdge::label, graph));
+  properties.property("style", boost::get(&ThirdPartyEdge::style, graph));
   std::istringstream text(write("dot", graph_with_hostile_names()));
   ASSERT_TRUE(boost::read_graphviz(text, graph, properties));
 
@@ -130,7 +130,7 @@ TEST(WriteDot, IsReadByBoost) {
   EXPECT_EQ(label_of.at("0"), "say \"hello\"\\nconv2d");
   EXPECT_EQ(label_of.at("3"), "a\\\\\\nconv2d");
   EXPECT_EQ(label_of.at("4"), "größe/層_1\\nconv2d");
-  const std::vector<ForeignEdge> edges = edges_of(graph);
+  const std::vector<ThirdPartyEdge> edges = edges_of(graph);
   ASSERT_EQ(edges.size(), 3U);
   EXPECT_EQ(edges[0].label, "34 B");
   EXPECT_EQ(edges[1].label, "12 B");
@@ -151,15 +151,15 @@ std::string without_extra_blanks(const std::string& text) {
 }
 
 TEST(WriteGraphml, IsReadByBoost) {
-  ForeignGraph graph;
+  ThirdPartyGraph graph;
   boost::dynamic_properties properties(boost::ignore_other_properties);
-  properties.property("name", boost::get(&ForeignNode::name, graph));
-  properties.property("kind", boost::get(&ForeignNode::kind, graph));
-  properties.property("scope", boost::get(&ForeignNode::scope, graph));
-  properties.property("phase", boost::get(&ForeignNode::phase, graph));
-  properties.property("flops", boost::get(&ForeignNode::flops, graph));
-  properties.property("bytes", boost::get(&ForeignEdge::bytes, graph));
-  properties.property("output", boost::get(&ForeignEdge::output, graph));
+  properties.property("name", boost::get(&ThirdPartyNode::name, graph));
+  properties.property("kind", boost::get(&ThirdPartyNode::kind, graph));
+  properties.property("scope", boost::get(&ThirdPartyNode::scope, graph));
+  properties.property("phase", boost::get(&ThirdPartyNode::phase, graph));
+  properties.property("flops", boost::get(&ThirdPartyNode::flops, graph));
+  properties.property("bytes", boost::get(&ThirdPartyEdge::bytes, graph));
+  properties.property("output", boost::get(&ThirdPartyEdge::output, graph));
   std::istringstream text(write("graphml", graph_with_hostile_names()));
   boost::read_graphml(text, graph, properties);
 
@@ -171,7 +171,7 @@ TEST(WriteGraphml, IsReadByBoost) {
     EXPECT_EQ(graph[i].phase, "backward");
     EXPECT_EQ(graph[i].flops, 1'000'000'000'000);
   }
-  const std::vector<ForeignEdge> edges = edges_of(graph);
+  const std::vector<ThirdPartyEdge> edges = edges_of(graph);
   ASSERT_EQ(edges.size(), 3U);
   EXPECT_EQ(edges[0].bytes, 34);
   EXPECT_EQ(edges[0].output, 1);
@@ -372,15 +372,16 @@ TEST(Dot, ReadsHtmlWhereATextMayStand) {
 }
 
 TEST(Dot, BoostReadsTheSameEdges) {
-  ForeignGraph foreign;
+  ThirdPartyGraph third_party;
   boost::dynamic_properties properties(boost::ignore_other_properties);
-  properties.property("node_id", boost::get(&ForeignNode::id, foreign));
-  properties.property("bytes", boost::get(&ForeignEdge::bytes, foreign));
-  ASSERT_TRUE(boost::read_graphviz(kRichDot, foreign, properties));
+  properties.property("node_id", boost::get(&ThirdPartyNode::id, third_party));
+  properties.property("bytes", boost::get(&ThirdPartyEdge::bytes, third_party));
+  ASSERT_TRUE(boost::read_graphviz(kRichDot, third_party, properties));
   std::vector<Edge> expected;
-  for (const auto edge : boost::make_iterator_range(boost::edges(foreign))) {
-    expected.emplace_back(foreign[boost::source(edge, foreign)].id,
-                          foreign[boost::target(edge, foreign)].id, foreign[edge].bytes);
+  for (const auto edge : boost::make_iterator_range(boost::edges(third_party))) {
+    expected.emplace_back(third_party[boost::source(edge, third_party)].id,
+                          third_party[boost::target(edge, third_party)].id,
+                          third_party[edge].bytes);
   }
   EXPECT_THAT(edges_of(read("dot", kRichDot)), testing::UnorderedElementsAreArray(expected));
 }

@@ -27,9 +27,10 @@ constexpr std::size_t kMaxNameLength = 64;
 using Names = std::vector<std::string>;
 
 // Reads a suite. What a name stands for is asked only where names must be known.
-class Reader {
+class SuiteReader {
  public:
-  Reader(const JsonCursor& json, KnownNames known_names, const std::optional<JsonCursor>& extended)
+  SuiteReader(const JsonCursor& json, KnownNames known_names,
+              const std::optional<JsonCursor>& extended)
       : json_(json), extended_(extended), known_names_(known_names) {}
 
   Suite read();
@@ -91,19 +92,19 @@ void expect_cluster(const std::string& name) {
 }
 
 // Returns a member of the suite, or of the one that it extends.
-std::optional<JsonCursor> Reader::find(std::string_view key) const {
+std::optional<JsonCursor> SuiteReader::find(std::string_view key) const {
   std::optional<JsonCursor> member = json_.find(key);
   return member || !extended_ ? member : extended_->find(key);
 }
 
-JsonCursor Reader::at(std::string_view key) const {
+JsonCursor SuiteReader::at(std::string_view key) const {
   const std::optional<JsonCursor> member = find(key);
   return member ? *member : json_.at(key);
 }
 
 // Calls `check` where names must be known, and tells what it throws at the place of `json`.
 template <class Check>
-void Reader::check_name(const JsonCursor& json, const Check& check) const {
+void SuiteReader::check_name(const JsonCursor& json, const Check& check) const {
   if (known_names_ == KnownNames::kAny) {
     return;
   }
@@ -115,13 +116,13 @@ void Reader::check_name(const JsonCursor& json, const Check& check) const {
 }
 
 // A family stands for its members.
-Names Reader::read_graph_names(const JsonCursor& json) const {
+Names SuiteReader::read_graph_names(const JsonCursor& json) const {
   Names names = {json.non_empty_text()};
   check_name(json, [&] { names = expand_graphs(names.front()); });
   return names;
 }
 
-agents::AgentSpec Reader::read_agent_spec(const JsonCursor& json) const {
+agents::AgentSpec SuiteReader::read_agent_spec(const JsonCursor& json) const {
   agents::AgentSpec agent = agents::AgentSpec::from_json(json);
   check_name(json, [&] { agent.resolve(); });
   return agent;
@@ -142,7 +143,7 @@ void insert_or_fail(std::set<std::string>& seen, const std::string& name, const 
   }
 }
 
-void Reader::read_graphs(const JsonCursor& list) {
+void SuiteReader::read_graphs(const JsonCursor& list) {
   for (const JsonCursor& element : elements_of(list)) {
     SuiteGraph graph;
     if (element.is_object()) {
@@ -160,7 +161,7 @@ void Reader::read_graphs(const JsonCursor& list) {
 }
 
 // Returns the clusters that a graph names, some of the suite's.
-std::vector<std::string> Reader::read_clusters_of_graph(const JsonCursor& graph) const {
+std::vector<std::string> SuiteReader::read_clusters_of_graph(const JsonCursor& graph) const {
   std::vector<std::string> clusters;
   std::set<std::string> seen;
   if (const auto list = graph.find("clusters")) {
@@ -175,7 +176,7 @@ std::vector<std::string> Reader::read_clusters_of_graph(const JsonCursor& graph)
   return clusters;
 }
 
-void Reader::read_families(const JsonCursor& list) {
+void SuiteReader::read_families(const JsonCursor& list) {
   std::set<std::string> names;
   for (const JsonCursor& element : elements_of(list)) {
     element.expect_only({"name", "groups", "train", "test"});
@@ -196,7 +197,7 @@ void Reader::read_families(const JsonCursor& list) {
   }
 }
 
-void Reader::read_test_graph(const JsonCursor& name, const SuiteFamily& family) {
+void SuiteReader::read_test_graph(const JsonCursor& name, const SuiteFamily& family) {
   for (std::string& graph : read_graph_names(name)) {
     insert_or_fail(graphs_, graph, name);
     if (std::ranges::find(family.train, graph) != family.train.end()) {
@@ -207,7 +208,7 @@ void Reader::read_test_graph(const JsonCursor& name, const SuiteFamily& family) 
   }
 }
 
-void Reader::read_clusters(const JsonCursor& list) {
+void SuiteReader::read_clusters(const JsonCursor& list) {
   std::set<std::string> seen;
   for (const JsonCursor& name : elements_of(list)) {
     suite_.clusters.push_back(name.non_empty_text());
@@ -216,7 +217,7 @@ void Reader::read_clusters(const JsonCursor& list) {
   }
 }
 
-void Reader::read_agents(const JsonCursor& list) {
+void SuiteReader::read_agents(const JsonCursor& list) {
   if (list.is_text()) {
     if (list.text() != "*") {
       list.fail("expected a list of agents, or \"*\" for all");
@@ -243,7 +244,7 @@ void Reader::read_agents(const JsonCursor& list) {
 }
 
 // Says whether two agents would be the same on a graph: their groupings may differ in name only.
-bool Reader::share_a_cell(const SuiteAgent& agent, const SuiteAgent& other) const {
+bool SuiteReader::share_a_cell(const SuiteAgent& agent, const SuiteAgent& other) const {
   return agent.agent.text() == other.agent.text() &&
          suite_.evaluations_of(agent) == suite_.evaluations_of(other) &&
          agent.policy == other.policy && agent.learns == other.learns &&
@@ -252,7 +253,7 @@ bool Reader::share_a_cell(const SuiteAgent& agent, const SuiteAgent& other) cons
          });
 }
 
-SuiteAgent Reader::read_agent(const JsonCursor& json) const {
+SuiteAgent SuiteReader::read_agent(const JsonCursor& json) const {
   json.expect_only({"agent", "name", "max_evaluations", "grouping", "policy", "learns"});
   SuiteAgent agent;
   if (const auto name = json.find("name")) {
@@ -279,7 +280,7 @@ SuiteAgent Reader::read_agent(const JsonCursor& json) const {
 }
 
 // An agent with a policy is that of the policy, perhaps with other parameters.
-void Reader::read_policy_of(const JsonCursor& json, SuiteAgent& agent) const {
+void SuiteReader::read_policy_of(const JsonCursor& json, SuiteAgent& agent) const {
   const auto policy = std::ranges::find(suite_.policies, agent.policy, &SuitePolicy::name);
   if (policy == suite_.policies.end()) {
     json.at("policy").fail("'" + agent.policy + "' is not one of the suite's policies");
@@ -298,7 +299,7 @@ void Reader::read_policy_of(const JsonCursor& json, SuiteAgent& agent) const {
   }
 }
 
-void Reader::read_policies(const JsonCursor& list) {
+void SuiteReader::read_policies(const JsonCursor& list) {
   std::set<std::string> names;
   for (const JsonCursor& element : elements_of(list)) {
     element.expect_only({"name", "agent", "episodes"});
@@ -319,7 +320,7 @@ void Reader::read_policies(const JsonCursor& list) {
   }
 }
 
-void Reader::check_that_policies_are_used(const JsonCursor& list) const {
+void SuiteReader::check_that_policies_are_used(const JsonCursor& list) const {
   for (std::size_t i = 0; i < suite_.policies.size(); ++i) {
     const std::string& name = suite_.policies[i].name;
     if (std::ranges::find(suite_.agents, name, &SuiteAgent::policy) == suite_.agents.end()) {
@@ -328,7 +329,7 @@ void Reader::check_that_policies_are_used(const JsonCursor& list) const {
   }
 }
 
-void Reader::read_grouping(const JsonCursor& name) {
+void SuiteReader::read_grouping(const JsonCursor& name) {
   suite_.grouping = name.non_empty_text();
   check_name(name, [&] {
     target_of(find_grouping(suite_.grouping), suite_.groups);
@@ -338,11 +339,11 @@ void Reader::read_grouping(const JsonCursor& name) {
   });
 }
 
-bool Reader::has_agent(const std::string& label) const {
+bool SuiteReader::has_agent(const std::string& label) const {
   return std::ranges::find(suite_.agents, label, &SuiteAgent::label) != suite_.agents.end();
 }
 
-void Reader::read_baselines(const JsonCursor& list) {
+void SuiteReader::read_baselines(const JsonCursor& list) {
   std::set<std::string> seen;
   for (const JsonCursor& name : elements_of(list)) {
     const std::string label = name.non_empty_text();
@@ -354,7 +355,7 @@ void Reader::read_baselines(const JsonCursor& list) {
   }
 }
 
-PublishedFigure Reader::read_figure(const JsonCursor& figure) const {
+PublishedFigure SuiteReader::read_figure(const JsonCursor& figure) const {
   figure.expect_only({"graph", "cluster", "agent", "step_time_s", "evaluations"});
   PublishedFigure read{.graph = figure.at("graph").text(),
                        .cluster = figure.at("cluster").text(),
@@ -381,7 +382,7 @@ PublishedFigure Reader::read_figure(const JsonCursor& figure) const {
   return read;
 }
 
-void Reader::read_published(const JsonCursor& published) {
+void SuiteReader::read_published(const JsonCursor& published) {
   published.expect_only({"source", "recalled", "comment", "figures"});
   Published read{.source = published.at("source").non_empty_text(),
                  .recalled = published.at("recalled").boolean()};
@@ -399,7 +400,7 @@ void Reader::read_published(const JsonCursor& published) {
   suite_.published = std::move(read);
 }
 
-void Reader::check_extended() const {
+void SuiteReader::check_extended() const {
   const std::optional<JsonCursor> name = json_.find("extends");
   if (name && !extended_) {
     name->fail("expected a suite that is written out in full, without extends");
@@ -412,7 +413,7 @@ void Reader::check_extended() const {
   }
 }
 
-void Reader::check_number_of_cells() const {
+void SuiteReader::check_number_of_cells() const {
   const double cells =
       static_cast<double>(suite_.graphs.size()) * static_cast<double>(suite_.clusters.size()) *
       static_cast<double>(suite_.agents.size()) * static_cast<double>(suite_.repetitions);
@@ -421,7 +422,7 @@ void Reader::check_number_of_cells() const {
   }
 }
 
-Suite Reader::read() {
+Suite SuiteReader::read() {
   json_.expect_schema(kSuiteSchema, kSuiteVersion);
   json_.expect_only({"schema", "version", "extends", "name", "summary", "graphs", "families",
                      "clusters", "policies", "agents", "repetitions", "max_evaluations", "groups",
@@ -471,7 +472,7 @@ Suite Reader::read() {
 
 Suite suite_from_json(const JsonCursor& json, KnownNames known_names,
                       const std::optional<JsonCursor>& extended) {
-  return Reader(json, known_names, extended).read();
+  return SuiteReader(json, known_names, extended).read();
 }
 
 }  // namespace emplace::bench

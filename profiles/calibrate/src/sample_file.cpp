@@ -38,9 +38,9 @@ std::optional<Number> number_of(std::string_view text) {
 }
 
 // Reads a table line by line.
-class Reader {
+class SampleTableReader {
  public:
-  explicit Reader(const std::string& source) : source_(source) {}
+  explicit SampleTableReader(const std::string& source) : source_(source) {}
 
   SampleTable read(std::string_view text) {
     for (std::size_t begin = 0; begin < text.size();) {
@@ -170,7 +170,7 @@ class Reader {
 }  // namespace
 
 SampleTable parse_sample_table(std::string_view text, const std::string& source) {
-  return Reader(source).read(text);
+  return SampleTableReader(source).read(text);
 }
 
 SampleTable read_sample_table(const std::string& path) {
