@@ -495,6 +495,16 @@ TEST(Onnx, NamesTheInputsThatAreMissing) {
       });
 }
 
+TEST(Onnx, LayersThatAreCutShortAreErrors) {
+  const std::string graph = R"(g (float[2, 6, 4, 4] x) => (float[N] y)
+    <int64[3] groups = {0, 3, -1}, int64[4] maps = {2, 6, 4, 4}> {
+      a = Reshape (x, groups)
+      b = InstanceNormalization (a)
+      y = Reshape (b, maps)
+    })";
+  EXPECT_THAT(error_of(model(graph)), HasSubstr("InstanceNormalization"));
+}
+
 TEST(Onnx, RefusesWhatItCannotRead) {
   const std::string head = "g (float[2, 8] x) => (float[2, 8] y) { ";
   onnx::ModelProto no_opset;

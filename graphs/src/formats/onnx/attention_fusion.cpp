@@ -31,26 +31,26 @@ class AttentionFuser : Rewriter {
   // result.
   void fuse(Index result) {
     Nodes nodes{result};
-    const std::string repeated_values = at(result).input(1);
-    const auto softmax = find_softmax(at(result).input(0), nodes);
+    const std::string repeated_values = input(result, 1);
+    const auto softmax = find_softmax(input(result, 0), nodes);
     if (!softmax) {
       return;
     }
-    std::string scores = at(*softmax).input(0);
+    std::string scores = input(*softmax, 0);
     std::string mask;
     if (const auto sum = maker(scores, "Add")) {
       nodes.push_back(*sum);
-      const int side = maker(at(*sum).input(0), "MatMul") ? 0 : 1;
-      scores = at(*sum).input(side);
-      mask = at(*sum).input(1 - side);
+      const int side = maker(input(*sum, 0), "MatMul") ? 0 : 1;
+      scores = input(*sum, side);
+      mask = input(*sum, 1 - side);
     }
     const auto product = maker(scores, "MatMul");
     if (!product) {
       return;
     }
     nodes.push_back(*product);
-    std::string queries = at(*product).input(0);
-    std::string transposed_keys = at(*product).input(1);
+    std::string queries = input(*product, 0);
+    std::string transposed_keys = input(*product, 1);
     const auto left = find_scaled(queries);
     const auto right = find_scaled(transposed_keys);
     if (left && right && left->factor == right->factor) {
@@ -84,16 +84,15 @@ class AttentionFuser : Rewriter {
   std::optional<Index> find_softmax(std::string name, Nodes& nodes) const {
     if (const auto dropout = maker(name, "Dropout")) {
       nodes.push_back(*dropout);
-      name = at(*dropout).input(0);
+      name = input(*dropout, 0);
     }
     if (const auto where = maker(name, "Where")) {
-      const auto is_nan = maker(at(*where).input(0), "IsNaN");
-      if (!is_nan || number(at(*where).input(1)) != 0 ||
-          at(*is_nan).input(0) != at(*where).input(2)) {
+      const auto is_nan = maker(input(*where, 0), "IsNaN");
+      if (!is_nan || number(input(*where, 1)) != 0 || input(*is_nan, 0) != input(*where, 2)) {
         return std::nullopt;
       }
       nodes.insert(nodes.end(), {*where, *is_nan});
-      name = at(*where).input(2);
+      name = input(*where, 2);
     }
     const auto softmax = maker(name, "Softmax");
     if (!softmax) {
@@ -117,8 +116,8 @@ class AttentionFuser : Rewriter {
       return std::nullopt;
     }
     for (const int side : {0, 1}) {
-      if (const auto factor = number(at(*node).input(side))) {
-        return Scaled{*node, at(*node).input(1 - side), *factor};
+      if (const auto factor = number(input(*node, side))) {
+        return Scaled{*node, input(*node, 1 - side), *factor};
       }
     }
     return std::nullopt;
@@ -130,7 +129,7 @@ class AttentionFuser : Rewriter {
     const Shape expected = shape(name);
     const auto pass_reshape = [&] {
       if (const auto reshape = maker(name, "Reshape")) {
-        name = at(*reshape).input(0);
+        name = input(*reshape, 0);
       }
     };
     pass_reshape();
@@ -148,7 +147,7 @@ class AttentionFuser : Rewriter {
       return std::nullopt;
     }
     const bool is_joined = rank != expected.size();
-    name = before_repeats(at(*transpose).input(0));
+    name = before_repeats(input(*transpose, 0));
     if (is_joined && shape(name).size() != expected.size()) {
       pass_reshape();
     }
@@ -171,15 +170,15 @@ class AttentionFuser : Rewriter {
     if (!reshape || !is_own(name)) {
       return name;
     }
-    const std::string& repeats = at(*reshape).input(0);
+    const std::string& repeats = input(*reshape, 0);
     const auto expand = maker(repeats, "Expand");
     if (!expand || !is_own(repeats) || shape(repeats).size() != 5) {
       return name;
     }
-    const auto unsqueeze = maker(at(*expand).input(0), "Unsqueeze");
-    const bool has_heads = unsqueeze && shape(at(*unsqueeze).input(0)).size() == 4 &&
-                           shape(at(*expand).input(0))[2] == 1;
-    return has_heads ? at(*unsqueeze).input(0) : name;
+    const auto unsqueeze = maker(input(*expand, 0), "Unsqueeze");
+    const bool has_heads =
+        unsqueeze && shape(input(*unsqueeze, 0)).size() == 4 && shape(input(*expand, 0))[2] == 1;
+    return has_heads ? input(*unsqueeze, 0) : name;
   }
 
   // Puts a transpose of the last two axes in the place of a node.
@@ -202,8 +201,8 @@ class AttentionFuser : Rewriter {
   std::string condition_of(const std::string& mask) const {
     const auto where = maker(mask, "Where");
     const bool is_choice =
-        where && number(at(*where).input(1)) == 0 && number(at(*where).input(2)).value_or(0) < -1e4;
-    return is_choice ? at(*where).input(0) : mask;
+        where && number(input(*where, 1)) == 0 && number(input(*where, 2)).value_or(0) < -1e4;
+    return is_choice ? input(*where, 0) : mask;
   }
 };
 

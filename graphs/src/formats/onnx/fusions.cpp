@@ -72,28 +72,28 @@ class LayerFuser : Rewriter {
 
   // What is squared, if `name` is a square.
   std::optional<std::pair<Index, std::string>> square(const std::string& name) const {
-    if (const auto power = maker(name, "Pow"); power && is_near(at(*power).input(1), 2)) {
-      return std::pair(*power, at(*power).input(0));
+    if (const auto power = maker(name, "Pow"); power && is_near(input(*power, 1), 2)) {
+      return std::pair(*power, input(*power, 0));
     }
     const auto power = maker(name, "Mul");
-    return power && at(*power).input(0) == at(*power).input(1)
-               ? std::optional(std::pair(*power, at(*power).input(0)))
+    return power && input(*power, 0) == input(*power, 1)
+               ? std::optional(std::pair(*power, input(*power, 0)))
                : std::nullopt;
   }
 
   // With d = x - mean(x): d / sqrt(mean(d d) + e), and a product with the scale and a sum with the
   // offset. Without the mean: root mean square normalization.
   void fuse_norm(Index root) {
-    const auto shifted = maker(at(root).input(0), "Add");
+    const auto shifted = maker(input(root, 0), "Add");
     if (!shifted) {
       return;
     }
-    const std::string& variance = at(*shifted).input(is_constant(at(*shifted).input(0)) ? 1 : 0);
+    const std::string& variance = input(*shifted, is_constant(input(*shifted, 0)) ? 1 : 0);
     const auto mean = maker(variance, "ReduceMean");
     if (!mean) {
       return;
     }
-    const auto power = square(at(*mean).input(0));
+    const auto power = square(input(*mean, 0));
     const auto axis = axis_of_mean(*mean);
     if (!power || !axis || !is_constant(other(at(*shifted), variance))) {
       return;
@@ -103,7 +103,7 @@ class LayerFuser : Rewriter {
     // The quotient, or the product with the reciprocal.
     const std::string& deviation = at(root).output(0);
     auto result = reader(deviation, "Div");
-    if (result && at(*result).input(1) != centred && at(*result).input(0) != centred) {
+    if (result && input(*result, 1) != centred && input(*result, 0) != centred) {
       nodes.push_back(*result);
       result = reader(at(*result).output(0), "Mul");  // 1 / sqrt(...)
     } else if (const auto inverse = reader(deviation, "Reciprocal")) {
@@ -117,10 +117,10 @@ class LayerFuser : Rewriter {
     std::string x = centred;
     bool is_centred = false;
     if (const auto difference = maker(centred, "Sub")) {
-      const auto first_mean = maker(at(*difference).input(1), "ReduceMean");
-      if (first_mean && at(*first_mean).input(0) == at(*difference).input(0) &&
+      const auto first_mean = maker(input(*difference, 1), "ReduceMean");
+      if (first_mean && input(*first_mean, 0) == input(*difference, 0) &&
           axis_of_mean(*first_mean) == axis) {
-        x = at(*difference).input(0);
+        x = input(*difference, 0);
         nodes.push_back(*difference);
         nodes.push_back(*first_mean);
         is_centred = true;
@@ -142,7 +142,7 @@ class LayerFuser : Rewriter {
   }
 
   bool keeps_type(Index cast) const {
-    const KnownValue* from = find(at(cast).input(0));
+    const KnownValue* from = find(input(cast, 0));
     const KnownValue* to = find(at(cast).output(0));
     return from != nullptr && to != nullptr && from->output.type == to->output.type;
   }
@@ -173,15 +173,15 @@ class LayerFuser : Rewriter {
 
   // Instances of which each is a group of channels, then scaled and shifted by channel.
   void fuse_group_norm(Index norm) {
-    const std::string& groups = at(norm).input(0);
+    const std::string& groups = input(norm, 0);
     const auto split = maker(groups, "Reshape");
     const auto joined = reader(at(norm).output(0), "Reshape");
     if (!split || !joined || shape(groups).size() != 3 || num_reads(groups) != 1) {
       return;
     }
-    const std::string& x = at(*split).input(0);
-    const bool is_plain = std::ranges::all_of(std::array{1, 2}, [&](int input) {
-      const KnownValue* value = find(at(norm).input(input));
+    const std::string& x = input(*split, 0);
+    const bool is_plain = std::ranges::all_of(std::array{1, 2}, [&](int side) {
+      const KnownValue* value = find(input(norm, side));
       return value != nullptr && value->origin == Origin::kConstant;
     });
     if (!is_plain || shape(x).size() < 2 || shape(x) != shape(at(*joined).output(0)) ||
@@ -203,7 +203,7 @@ class LayerFuser : Rewriter {
 
   // x (1 + erf(x / sqrt(2))) / 2, with the half at either side.
   void fuse_gelu(Index erf) {
-    const std::string& argument = at(erf).input(0);
+    const std::string& argument = input(erf, 0);
     const auto quotient = maker(argument, "Div");
     const auto scaled = quotient ? quotient : maker(argument, "Mul");
     if (!scaled) {
@@ -250,7 +250,7 @@ class LayerFuser : Rewriter {
   // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, as PyTorch's exporter writes it: with the
   // cube as two products. Models that have a power compute it by these steps.
   void fuse_tanh_gelu(Index tanh) {
-    const auto inner = scaled(at(tanh).input(0), 0.7978846);
+    const auto inner = scaled(input(tanh, 0), 0.7978846);
     if (!inner) {
       return;
     }
@@ -258,12 +258,12 @@ class LayerFuser : Rewriter {
     if (!sum) {
       return;
     }
-    const int side = scaled(at(*sum).input(0), 0.044715) ? 0 : 1;
-    const auto term = scaled(at(*sum).input(side), 0.044715);
+    const int side = scaled(input(*sum, 0), 0.044715) ? 0 : 1;
+    const auto term = scaled(input(*sum, side), 0.044715);
     if (!term) {
       return;
     }
-    const std::string& x = at(*sum).input(1 - side);
+    const std::string& x = input(*sum, 1 - side);
     const auto cube = maker(term->second, "Mul");
     if (!cube || !reads(at(*cube), x)) {
       return;
@@ -299,8 +299,8 @@ class LayerFuser : Rewriter {
       return std::nullopt;
     }
     for (const int side : {0, 1}) {
-      if (is_near(at(*product).input(side), factor)) {
-        return std::pair(*product, at(*product).input(1 - side));
+      if (is_near(input(*product, side), factor)) {
+        return std::pair(*product, input(*product, 1 - side));
       }
     }
     return std::nullopt;
@@ -310,8 +310,8 @@ class LayerFuser : Rewriter {
   // the 3 in front by exchanging it with a new axis, which it then drops. Of contiguous() nothing
   // is left in a model.
   void keep_contiguous(Index squeeze) {
-    const auto transpose = maker(at(squeeze).input(0), "Transpose");
-    if (!transpose || !maker(at(*transpose).input(0), "Unsqueeze")) {
+    const auto transpose = maker(input(squeeze, 0), "Transpose");
+    if (!transpose || !maker(input(*transpose, 0), "Unsqueeze")) {
       return;
     }
     const Shape perm = integers_attribute(at(*transpose), "perm");
@@ -333,7 +333,7 @@ class LayerFuser : Rewriter {
   void fuse_gate(Index gate) {
     const bool is_hard = at(gate).op_type() == "HardSigmoid";
     const auto product = reader(at(gate).output(0), "Mul");
-    const std::string x = at(gate).input(0);
+    const std::string x = input(gate, 0);
     if (!product || other(at(*product), at(gate).output(0)) != x) {
       return;
     }

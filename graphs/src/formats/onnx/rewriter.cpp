@@ -27,6 +27,11 @@ Rewriter::Rewriter(Model& model) : model_(model), is_gone_(model.nodes.size(), f
   makers_.erase("");
 }
 
+const std::string& Rewriter::input(Index node, int index) const {
+  static const std::string none;
+  return index < at(node).input_size() ? at(node).input(index) : none;
+}
+
 bool Rewriter::is_of(Index index, std::string_view op_type) const {
   return !is_gone_[index] && at(index).op_type() == op_type &&
          is_standard_domain(at(index).domain());

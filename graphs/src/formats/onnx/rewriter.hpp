@@ -25,6 +25,9 @@ class Rewriter {
 
   const onnx::NodeProto& at(Index index) const { return *model_.nodes[index]; }
 
+  /// Returns the name of an input; empty if the node has none at `index`.
+  const std::string& input(Index node, int index) const;
+
   /// Says whether a node is still there and of this operator of ONNX' own.
   bool is_of(Index index, std::string_view op_type) const;
 
