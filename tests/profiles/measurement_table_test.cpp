@@ -89,6 +89,8 @@ TEST(MeasurementTable, PrefersTheSameAttributes) {
   }
   const MeasurementTable table(measurements);
   EXPECT_EQ(table.all()[1].key.attributes, R"({"transB": true})");
+  EXPECT_EQ(to_string(table.all()[1].key), R"(matmul [4, 2, 3] float32 {"transB": true})");
+  EXPECT_EQ(to_string(table.all()[0].key), "matmul [4, 2, 3] float32");
   EXPECT_EQ(table.find(product(4, false))->us, 40);
   EXPECT_EQ(table.find(product(4, true))->us, 41);
   EXPECT_EQ(table.find(product(5, true))->us, 50);

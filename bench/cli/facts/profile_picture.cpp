@@ -139,7 +139,7 @@ LogPlot roofline_plot(const DeviceProfile& profile) {
   const auto series = add_classes(plot, profile);
   for (const RatedOp& op : ops) {
     plot.add_point(series[class_index(*op.measurement)], {op.flops_per_byte, op.flops_per_s},
-                   fmt::format("{}: {:.3f} us, {:.4g} FLOP/s", name_of(op.measurement->key),
+                   fmt::format("{}: {:.3f} us, {:.4g} FLOP/s", to_string(op.measurement->key),
                                op.measurement->us, op.flops_per_s));
   }
   return plot;
@@ -168,7 +168,7 @@ LogPlot residual_plot(const DeviceProfile& profile, const std::vector<Residual>&
     plot.add_point(series[class_index(*residual.measurement)],
                    {residual.measurement->us, 1 + residual.error()},
                    fmt::format("{}: measured {:.3f} us, roofline {:.3f} us ({:+.1f} %)",
-                               name_of(residual.measurement->key), residual.measurement->us,
+                               to_string(residual.measurement->key), residual.measurement->us,
                                residual.roofline_us, residual.error() * 100));
   }
   return plot;

@@ -7,7 +7,6 @@
 #include <emplace/calibrate/sample_fit.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -85,10 +84,6 @@ std::vector<Residual> residuals_of(const DeviceProfile& profile) {
   return residuals;
 }
 
-std::string name_of(const OpKey& key) {
-  return fmt::format("{} [{}] {}", key.kind, fmt::join(key.shape, ", "), to_string(key.type));
-}
-
 TextTable class_table(const DeviceProfile& profile) {
   // Only measured ops can be interpolated.
   const bool with_interpolated =
@@ -141,7 +136,7 @@ TextTable residual_table(const std::vector<Residual>& residuals) {
                    {"error", Align::kRight}});
   for (std::size_t at = 0; at < std::min(residuals.size(), kShownResiduals); ++at) {
     const Residual& residual = residuals[at];
-    table.add_row({name_of(residual.measurement->key), residual.measurement->library,
+    table.add_row({to_string(residual.measurement->key), residual.measurement->library,
                    fmt::format("{:.3f}", residual.measurement->us),
                    fmt::format("{:.3f}", residual.roofline_us),
                    fmt::format("{:+.1f} %", residual.error() * 100)});

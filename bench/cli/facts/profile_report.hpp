@@ -24,9 +24,6 @@ struct Residual {
 /// Returns the measurements of `profile`, which must outlive them, the worst predicted first.
 std::vector<Residual> residuals_of(const DeviceProfile& profile);
 
-/// Names what was measured: "conv2d [32, 3, 224, 224] float32".
-std::string name_of(const OpKey& key);
-
 /// Returns a line for each class with a roofline or measurements, and one for the fallback.
 bench::TextTable class_table(const DeviceProfile& profile);
 

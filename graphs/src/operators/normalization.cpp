@@ -175,6 +175,7 @@ constexpr Operator groups(std::string_view name, std::string_view summary, std::
 }
 
 constexpr std::array kNormalizations = {
+    // In training PyTorch also counts the batches.
     in_kernels(2, Operator{.kind = {"batch_norm", kNormalization, true, kMap,
                                     "normalization of each channel, for training"},
                            .infer = infer_batch_norm,

@@ -161,17 +161,18 @@ ResultMemory result_memory_of(std::string_view kind) {
 }
 
 std::int64_t num_kernels(const Op& op) {
-  const operators::Operator* row = operators::find(op.kind);
+  if (!launches(op.kind)) {
+    return 0;
+  }
   const std::string_view kind = op.kind;
-  if (row == nullptr && kind.ends_with("_backward")) {
-    // A gradient without a definition of its own takes as many steps as its forward op.
-    row = operators::find(kind.substr(0, kind.find("_backward")));
-    return row != nullptr && row->kernels_of != nullptr ? row->kernels_of(op) : 1;
+  const operators::Operator* own = operators::find(kind);
+  // The gradient of a layer of many steps, which has no definition, takes as many as the layer.
+  const operators::Operator* row =
+      own != nullptr ? own : operators::find(kind.substr(0, kind.find("_backward")));
+  if (row != nullptr && row->kernels_of != nullptr) {
+    return row->kernels_of(op);
   }
-  if (row == nullptr || !row->kind.launches) {
-    return row == nullptr ? 1 : 0;
-  }
-  return row->kernels_of != nullptr ? row->kernels_of(op) : row->kernels;
+  return own != nullptr ? own->kernels : 1;
 }
 
 bool launches(std::string_view kind) {

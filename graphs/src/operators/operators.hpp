@@ -93,7 +93,8 @@ struct Operator {
   Kernels kernels_of = nullptr;
 };
 
-/// Returns the definition of an operator of several kernels.
+/// Returns the definition of an operator of several kernels: zeros before numbers are put in their
+/// places, moments and factors of a norm, a product for each side, the mean of a loss.
 constexpr Operator in_kernels(int kernels, Operator row) {
   row.kernels = kernels;
   return row;

@@ -48,10 +48,6 @@ std::vector<OpMeasurement> measurements_of(std::span<const OpSample> samples) {
   return measurements;
 }
 
-std::string name_of(const OpKey& key) {
-  return fmt::format("{} [{}] {}", key.kind, fmt::join(key.shape, ", "), to_string(key.type));
-}
-
 // Adds the errors of estimates between `others`, which lean on what a fit to them predicts.
 void add_estimates(Errors& errors, std::span<const ClassSample> others,
                    std::span<const ClassSample> left_out, std::span<const double> predicted_us) {
@@ -109,7 +105,7 @@ void raise_peak(double& peak, std::span<const OpMeasurement> measurements, RateO
   if (fastest != nullptr) {
     const double raised = whole_per_second(most);
     notes += fmt::format(" The peak of {:.4g} {}/s is raised to {:.4g}, which {} reached.",
-                         peak * kPerSecond, unit, raised * kPerSecond, name_of(fastest->key));
+                         peak * kPerSecond, unit, raised * kPerSecond, to_string(fastest->key));
     peak = raised;
   }
 }

@@ -11,7 +11,7 @@
 
 namespace emplace::onnx_model {
 
-/// An attribute of our own, of a Squeeze whose result stands in the order of its axes.
+/// Marks a Squeeze whose result PyTorch makes contiguous; an attribute that ONNX does not have.
 inline constexpr std::string_view kContiguous = "emplace_contiguous";
 
 /// Replaces the nodes of such layers by one node each, which is called like the last of them.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Nodes of a model that stand for one layer, and what it takes to put one node in their place.
+// The base of passes that replace several nodes of a model by one.
 
 #include "model.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which numbers of a model are trained, and where they are stored. A file does not say it: numbers
-// with a gradient count as trained, unless the exporter left a note. Exporters also transpose, cut
-// and join weights, before they write them or by nodes: no op does so in a step.
+// Which numbers of a model are trained, and which initializers hold them. ONNX does not say what is
+// trained: all numbers with a gradient are, unless the exporter has recorded more. Exporters
+// transpose, cut and join weights, in the file or by nodes; a step has no ops for that.
 
 #include "model.hpp"
 
@@ -14,8 +14,8 @@
 
 namespace emplace::onnx_model {
 
-/// What PyTorch's exporters tell of the initializers of a model: with dynamo=True they note the
-/// parameters, and from which tensors an initializer was computed.
+/// Reads what PyTorch's exporters record about initializers. With dynamo=True they record which are
+/// parameters, and from which tensors the others were computed.
 class ExporterNotes {
  public:
   ExporterNotes() = default;

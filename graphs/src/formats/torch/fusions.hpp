@@ -7,7 +7,7 @@
 namespace emplace::torch_program {
 
 /// Replaces root mean square normalization, x / sqrt(mean(x x) + e) and a product with the scale,
-/// by one call. O(calls).
+/// by one call. O(calls log calls).
 void fuse_rms_norms(Program& program);
 
 }  // namespace emplace::torch_program

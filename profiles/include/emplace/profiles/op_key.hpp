@@ -29,4 +29,7 @@ DataType key_type(const Op& op);
 /// Returns the key of `op`.
 OpKey key_of(const Op& op);
 
+/// Returns a key as people read it: `matmul [8, 4, 2] float32 {"transB": true}`.
+std::string to_string(const OpKey& key);
+
 }  // namespace emplace
