@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,13 +13,12 @@ Placement placement_from_json(const JsonCursor& json, const Problem& problem) {
     json.fail(fmt::format("expected one device for each of {} groups, found {}",
                           problem.num_groups(), elements.size()));
   }
-  const std::span<const DeviceId> placeable = problem.placeable_devices();
   std::vector<DeviceId> devices;
   devices.reserve(elements.size());
   for (const JsonCursor& element : elements) {
     const auto device = static_cast<DeviceId>(element.integer(0, problem.num_devices() - 1));
-    if (std::ranges::find(placeable, device) == placeable.end()) {
-      element.fail(fmt::format("device {} takes no groups", device));
+    if (!problem.is_placeable(device)) {
+      element.fail(fmt::format("device {} is not placeable", device));
     }
     devices.push_back(device);
   }

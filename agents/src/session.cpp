@@ -1,3 +1,4 @@
+#include <emplace/agents/placeable.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/base/check.hpp>
 #include <emplace/sim/coarsening.hpp>
@@ -25,6 +26,12 @@ Evaluation evaluation_of(const SimResult& result) {
           .bytes_over = result.bytes_over};
 }
 
+// Says whether the step was simulated to its end.
+bool has_step(const Evaluation& evaluation) {
+  return evaluation.status == EvaluationStatus::kOk ||
+         evaluation.status == EvaluationStatus::kOutOfMemory;
+}
+
 void outline(const Problem& problem, const SimResult& result, StepOutline& outline) {
   outline.group_start_us.assign(static_cast<std::size_t>(problem.num_groups()),
                                 std::numeric_limits<double>::infinity());
@@ -38,7 +45,7 @@ void outline(const Problem& problem, const SimResult& result, StepOutline& outli
 }  // namespace
 
 double Evaluation::objective_us() const {
-  if (status == EvaluationStatus::kCutOff || status == EvaluationStatus::kBudgetSpent) {
+  if (!has_step(*this)) {
     return std::numeric_limits<double>::infinity();
   }
   return step_time_us + kPenaltyUsPerByte * static_cast<double>(bytes_over);
@@ -88,6 +95,9 @@ Session::State Session::state() const {
 
 void Session::restore(State state) {
   EMPLACE_CHECK(parent_ == nullptr, "a session on a coarser level has no state of its own");
+  if (state.best_placement) {
+    check(*state.best_placement);
+  }
   random_ = RandomStream(state.random);
   evaluations_ = state.evaluations;
   best_placement_ = std::move(state.best_placement);
@@ -115,6 +125,7 @@ Evaluation Session::evaluate(const Placement& placement, double cutoff_us) {
     keep_if_best(placement, evaluation, parent_->evaluations());
     return evaluation;
   }
+  check(placement);
   // What does not fit may be shorter than the best, and what fits comes before what does not.
   const bool has_best = best_placement_ && best_evaluation_.status == EvaluationStatus::kOk;
   cutoff_us = has_best ? std::max(cutoff_us, best_evaluation_.step_time_us)
@@ -134,6 +145,7 @@ std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements,
   if (parent_ != nullptr) {
     return evaluate_by_parent(placements, outlines);
   }
+  std::ranges::for_each(placements, [this](const Placement& placement) { check(placement); });
   std::vector<Evaluation> evaluations(placements.size());
   const std::size_t count =
       std::min(placements.size(), static_cast<std::size_t>(evaluations_left()));
@@ -156,6 +168,14 @@ std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements,
   return evaluations;
 }
 
+void Session::charge(std::int64_t simulations) {
+  if (parent_ != nullptr) {
+    parent_->charge(simulations);
+    return;
+  }
+  evaluations_ += simulations;
+}
+
 std::vector<Evaluation> Session::evaluate_by_parent(std::span<const Placement> placements,
                                                     std::span<StepOutline> outlines) {
   std::vector<Placement> expanded;
@@ -175,6 +195,12 @@ std::vector<Evaluation> Session::evaluate_by_parent(std::span<const Placement> p
     }
   }
   return evaluations;
+}
+
+void Session::check(const Placement& placement) const {
+  if (!options_.any_device && !is_placeable(*problem_, placement)) {
+    require_placeable(*problem_, placement, "the placement");
+  }
 }
 
 std::int64_t Session::evaluations_left() const {
@@ -255,6 +281,7 @@ void Session::run_in_parallel(std::size_t count, double share,
   Options each{.max_evaluations = static_cast<std::int64_t>(
                    share * static_cast<double>(evaluations_left()) / num_searches),
                .enough_us = options_.enough_us,
+               .any_device = options_.any_device,
                .stop = options_.stop};
   if (options_.max_time) {
     // As many as there are threads run at a time.
@@ -308,12 +335,11 @@ void Session::run_in_parallel(std::size_t count, double share,
 }
 
 void Session::absorb(const Session& child) {
-  // Each improvement is better than the one before. So if one of them is better than what is known
-  // here, the last one is, whose placement the child has kept.
-  if (const auto& placement = child.best_placement_) {
-    for (const Improvement& improvement : child.improvements_) {
-      keep_if_best(*placement, improvement.evaluation, evaluations_ + improvement.evaluations);
-    }
+  // They were reported when they came. Each improvement is better than the one before. So if one of
+  // them is better than what is known here, the last one is, whose placement the child has kept.
+  for (const Improvement& improvement : child.improvements_) {
+    keep_if_best(*child.best_placement_, improvement.evaluation,
+                 evaluations_ + improvement.evaluations, Reports::kNo);
   }
   evaluations_ += child.evaluations_;
   prove_bound(child.proven_bound_us_);
@@ -337,12 +363,12 @@ void Session::record(const Placement& placement, const Evaluation& evaluation) {
 }
 
 void Session::keep_if_best(const Placement& placement, const Evaluation& evaluation,
-                           std::int64_t evaluations) {
-  if (evaluation.better_than(best_evaluation_)) {
+                           std::int64_t evaluations, Reports reports) {
+  if (has_step(evaluation) && evaluation.better_than(best_evaluation_)) {
     best_placement_ = placement;
     best_evaluation_ = evaluation;
     improvements_.push_back({evaluations, evaluation});
-    if (options_.improved) {
+    if (reports == Reports::kYes && options_.improved) {
       options_.improved(improvements_.back());
     }
   }

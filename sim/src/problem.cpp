@@ -271,6 +271,7 @@ void Problem::compile_devices() {
   const std::vector<Device>& devices = cluster_->devices;
   for (DeviceId device = 0; device < num_devices(); ++device) {
     devices_by_name_.push_back(device);
+    is_placeable_.push_back(devices[device].placeable ? 1 : 0);
     if (devices[device].placeable) {
       placeable_.push_back(device);
     }

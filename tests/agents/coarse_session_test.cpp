@@ -132,6 +132,16 @@ TEST_F(CoarseSession, StartsWithTheBestAboveWhereItCanExpressIt) {
   EXPECT_FALSE(Session(other, level_).best_placement().has_value());
 }
 
+TEST_F(CoarseSession, NeverTakesWhatWasCutOffForTheBest) {
+  Session session(fine_, {});
+  session.evaluate(on({0, 1, 1, 1}));  // 105 us, which the level cannot express
+  Session coarse(session, level_);
+  ASSERT_FALSE(coarse.best_placement().has_value());
+  EXPECT_EQ(coarse.evaluate(on({0, 1}), 1.0).status, EvaluationStatus::kCutOff);
+  EXPECT_FALSE(coarse.best_placement().has_value());
+  EXPECT_EQ(coarse.evaluations_to_best(), 0);
+}
+
 TEST_F(CoarseSession, StacksLevels) {
   const Problem one = fine_.regrouped(Grouping({0, 0, 0, 0}));
   Session session(fine_, {.max_evaluations = 2});

@@ -256,6 +256,47 @@ TEST_P(TrainableConformance, TrainsWithinItsBudgetsAndLoadsWhatItSaved) {
   expect_valid(large, other->place(large, session));
 }
 
+// One device, or one group.
+TEST_P(TrainableConformance, EndsItsTrainingWhereThereIsLittleToLearn) {
+  const Problem one_device = test::make_problem(test::diamond_graph(50), {.num_devices = 1});
+  const Problem one_group = test::make_problem(test::chain_graph({10}, 0));
+  for (const Problem* const problem : {&one_device, &one_group}) {
+    SCOPED_TRACE(problem->num_groups());
+    const auto agent = make();
+    auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
+    Session training(*problem, {.seed = 1, .max_evaluations = 30});
+    Session* const sessions[] = {&training};
+    trainable.train(sessions, {});
+    EXPECT_TRUE(training.exhausted());
+    Session session(*problem, {.seed = 2, .max_evaluations = 1000});
+    expect_valid(*problem, trainable.place_with_policy(*problem, session));
+    EXPECT_LE(session.evaluations(), trainable.evaluations_per_episode(*problem));
+  }
+}
+
+TEST_P(TrainableConformance, EndsItsTrainingWhenStopped) {
+  const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
+  constexpr std::int64_t kMany = 1'000'000'000;
+  for (const bool at_once : {true, false}) {
+    std::atomic<bool> stop = at_once;
+    const auto agent = make();
+    auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
+    Session session(problem, {.seed = 1, .max_evaluations = kMany, .stop = &stop});
+    Session* const sessions[] = {&session};
+    std::int64_t updates = 0;
+    trainable.train(sessions, [&](const TrainingUpdate&) {
+      stop = true;
+      ++updates;
+      return true;
+    });
+    EXPECT_EQ(updates, at_once ? 0 : 1);
+    // Nothing is learned from episodes that were cut short.
+    const std::string policy = trainable.save();
+    trainable.train(sessions, {});
+    EXPECT_TRUE(trainable.save() == policy);
+  }
+}
+
 TEST_P(TrainableConformance, PlacesWithAPolicyWithoutChangingIt) {
   const auto agent = make();
   auto& trainable = dynamic_cast<TrainableAgent&>(*agent);

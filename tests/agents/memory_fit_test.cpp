@@ -49,7 +49,8 @@ TEST_P(Tight, EachHeuristicFits) {
             StepStatus::kOutOfMemory);
   for (const char* agent :
        {"heft", "cpop", "peft", "etf", "dls", "min-min", "max-min", "m-etf", "m-topo"}) {
-    const Placement placement(place(agent, problem));
+    Session session(problem, {});
+    const Placement placement = make(agent)->place(problem, session);
     EXPECT_EQ(Simulator(problem).run(placement).bytes_over, 0) << agent;
   }
   EXPECT_TRUE(
@@ -68,6 +69,16 @@ TEST(MemoryFit, KeepsWhatWasPublishedWhereThatFits) {
       const bool fits = Simulator(problem).run(published).bytes_over == 0;
       EXPECT_EQ(Placement(place(agent, problem)) == published, fits) << agent << memory_bytes;
     }
+  }
+}
+
+// What is simulated to find what fits is counted, and ends with the budget.
+TEST(MemoryFit, KeepsTheBudget) {
+  const Problem problem = tight_problem("gpt2-small", "p2-8xlarge-4", 0.5);
+  for (const std::int64_t budget : {0, 1, 3}) {
+    Session session(problem, {.max_evaluations = budget});
+    make("heft")->place(problem, session);
+    EXPECT_EQ(session.evaluations(), budget);
   }
 }
 

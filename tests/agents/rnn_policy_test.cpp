@@ -53,6 +53,18 @@ TEST(RnnItems, HaveKindsShapesAndNeighbours) {
   EXPECT_EQ(items[4].breadth_first, 4);
   EXPECT_NEAR(scaled_dimension(30, -1), std::log(31.0) / 10, 1e-15);
   EXPECT_EQ(scaled_dimension(-1, -1), -1);
+  EXPECT_NEAR(scaled_dimension(1e20, -1), std::log(1e20) / 10, 1e-15);
+}
+
+// The sum of the shapes of a group may be beyond 64 bits.
+TEST(RnnPolicy, ReadsTheLargestTensors) {
+  OpGraph graph = test::chain_graph({10, 20}, 5);
+  graph[0].outputs[0].shape = {std::numeric_limits<std::int64_t>::max()};
+  const Problem problem = test::make_problem(std::move(graph));
+  Session session(problem, {.max_evaluations = 20});
+  const auto agent = AgentRegistry::global().make(Spec::parse("rnn-hdp:hidden=8"));
+  EXPECT_EQ(agent->place(problem, session).size(), 2);
+  EXPECT_EQ(session.evaluations(), 20);
 }
 
 // a, b and c in one group, which hands the outputs of b and c to d, the larger one first.

@@ -1,3 +1,4 @@
+#include "support/errors.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/agents/session.hpp>
@@ -240,6 +241,55 @@ TEST(Session, RunsSearchesSideBySideWithTheSameBits) {
   EXPECT_EQ(run(4), run(1));
 }
 
+// The second search finds what is worse than what the first has reported, or as good.
+TEST_F(DiamondSession, ReportsEachImprovementOnce) {
+  const tbb::global_control one_thread(tbb::global_control::max_allowed_parallelism, 1);
+  std::vector<double> reported;
+  Session session(problem_,
+                  {.max_evaluations = 10, .improved = [&](const Session::Improvement& improvement) {
+                     reported.push_back(improvement.evaluation.step_time_us);
+                   }});
+  session.run_in_parallel(2, 1, [](std::size_t index, Session& child) {
+    child.evaluate(Placement(kTogether));
+    if (index == 0) {
+      child.evaluate(Placement(kApart));
+    }
+  });
+  EXPECT_THAT(reported, testing::ElementsAre(550, 350));
+  EXPECT_THAT(session.improvements(), testing::SizeIs(2));
+}
+
+TEST(Session, RefusesDevicesThatAreNotPlaceable) {
+  const Problem problem = test::make_problem(test::diamond_graph(0), {.with_cpu = true});
+  const std::vector<Placement> with_cpu(1, Placement(Devices{0, 2, 0, 0}));
+  const std::string refusal =
+      "the placement has 'b' on cpu:0, where nothing may be placed; expected one of gpu:0, gpu:1";
+  Session session(problem, {});
+  const auto refused = [&](const auto& call) {
+    return test::error_of(ErrorCode::kUnsupported, call);
+  };
+  EXPECT_EQ(refused([&] { session.evaluate(with_cpu.front()); }), refusal);
+  EXPECT_EQ(refused([&] { session.evaluate(with_cpu.front(), 1.0); }), refusal);
+  EXPECT_EQ(refused([&] { session.evaluate(with_cpu); }), refusal);
+  EXPECT_EQ(refused([&] { session.restore({.best_placement = with_cpu.front()}); }), refusal);
+  EXPECT_EQ(refused([&] {
+              session.evaluate(Placement(Devices{0, 3, 0, 0}));
+            }),
+            "the placement has 'b' on device 3 of 3; expected one of gpu:0, gpu:1");
+  EXPECT_EQ(session.evaluations(), 0);
+  EXPECT_FALSE(session.best_placement().has_value());
+
+  Session any(problem, {.any_device = true});
+  EXPECT_EQ(any.evaluate(with_cpu.front()).status, EvaluationStatus::kOk);
+}
+
+TEST_F(DiamondSession, CountsWhatAgentsSimulateByThemselves) {
+  Session session(problem_, {.max_evaluations = 5});
+  session.charge(3);
+  EXPECT_EQ(session.evaluations(), 3);
+  EXPECT_EQ(session.evaluations_left(), 2);
+}
+
 TEST_F(DiamondSession, EndsWhenItIsStopped) {
   std::atomic<bool> stop = false;
   Session session(problem_, {.max_evaluations = 100, .stop = &stop});
@@ -264,8 +314,8 @@ TEST_F(DiamondSession, TellsItsProgressNowAndThen) {
 TEST_F(DiamondSession, RefusesPlacementsOfAnotherProblem) {
   Session session(problem_, {});
   EXPECT_THROW(session.evaluate(Placement(3)), InternalError);
-  EXPECT_THROW(session.evaluate(Placement(Devices{0, 0, 0, 2})), InternalError);
-  EXPECT_THROW(session.evaluate(Placement(Devices{0, 0, -1, 0})), InternalError);
+  EXPECT_THROW(session.evaluate(Placement(Devices{0, 0, 0, 2})), Error);
+  EXPECT_THROW(session.evaluate(Placement(Devices{0, 0, -1, 0})), Error);
 }
 
 TEST_F(DiamondSession, GoesOnFromWhereAnotherWas) {

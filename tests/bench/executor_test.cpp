@@ -236,10 +236,10 @@ TEST_F(ExecutorTest, WhatAnAgentDoesWrongIsTheResultOfItsCell) {
       {"constructor", "not made"},
       {"throw", "lost"},
       {"throw-number", "the agent threw something that is not a std::exception"},
-      {"evaluate", "no device 3 among 3"},
+      {"evaluate", "the placement has 'input/images' on device 3 of 3"},
       {"missing", "the agent placed 59 of 60 groups"},
-      {"beyond", "the agent put group 0 on device 3 of 3"},
-      {"nowhere", "the agent put group 0 on device -1 of 3"}};
+      {"beyond", "the agent's placement has 'input/images' on device 3 of 3"},
+      {"nowhere", "the agent's placement has 'input/images' on device -1 of 3"}};
   Cell cell = cells_->front();
   for (const auto& [fault, message] : faults) {
     cell.agent = agents::AgentSpec("test-faulty:fault=" + fault);

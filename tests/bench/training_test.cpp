@@ -3,10 +3,12 @@
 
 #include <emplace/base/text_file.hpp>
 #include <emplace/bench/training.hpp>
+#include <emplace/profiles/cluster.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -106,6 +108,34 @@ TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
     SCOPED_TRACE(cut);
     expect_same(resumed_after(cut, kPlan), expected);
   }
+}
+
+TEST(Training, IsStoppedAtAnyMomentAndGoesOnFromTheLastCheckpoint) {
+  std::atomic<bool> stop = false;
+  std::string checkpoint;
+  Training first(kPlan, &stop);
+  const TrainingEnd end = first.run(1, [&] {
+    checkpoint = first.checkpoint();
+    stop = true;
+    return true;
+  });
+  EXPECT_EQ(end, TrainingEnd::kStopped);
+  EXPECT_EQ(first.curve().episodes(), 2);
+  Training second(kPlan);
+  second.resume(checkpoint, "checkpoint");
+  EXPECT_EQ(second.run(1, go_on), TrainingEnd::kEpisodes);
+  expect_same(Left(second), whole());
+}
+
+TEST(Training, RefusesAClusterWithOnePlaceableDevice) {
+  const TemporaryFolder folder;
+  Cluster cluster = load_cluster("p2-8xlarge-2");
+  cluster.devices[1].placeable = false;
+  write_text_file(folder.path("one.json"), write_cluster_json(cluster));
+  TrainingPlan plan = kPlan;
+  plan.clusters = {folder.path("one.json")};
+  EXPECT_THAT(test::error_of(ErrorCode::kUnsupported, [&] { Training(plan).run(1, go_on); }),
+              testing::EndsWith("one.json: it has one placeable device"));
 }
 
 // A policy that decides on 5 groups of the finest problems.
@@ -213,7 +243,7 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
               testing::HasSubstr("/sessions/0/random/0: expected 64 bits"));
   EXPECT_THAT(changed("[1,2,18,0,", "[1,2,18,7,"), testing::HasSubstr("/curve/0/3: expected"));
   // What a learner indexes tables by, and counts by which it would go on for ever. Device 2 is the
-  // CPU, which takes no groups.
+  // CPU, which is not placeable.
   const auto valued = [&](const std::string& place, const std::string& to) {
     std::string text = no_checksum;
     const std::size_t at = text.find(place);
@@ -224,8 +254,8 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   EXPECT_THAT(valued("\"devices\":[", "9"),
               testing::StartsWith("p.checkpoint: /sessions/0/best/devices/0: expected"));
   EXPECT_THAT(valued("\"devices\":[", "2"),
-              testing::HasSubstr("/sessions/0/best/devices/0: device 2 takes no groups"));
-  EXPECT_THAT(valued("\"starts\": [[", "2"), testing::HasSubstr("device 2 takes no groups"));
+              testing::HasSubstr("/sessions/0/best/devices/0: device 2 is not placeable"));
+  EXPECT_THAT(valued("\"starts\": [[", "2"), testing::HasSubstr("device 2 is not placeable"));
   EXPECT_THAT(valued("\"evaluations\":", "109"),
               testing::HasSubstr("/sessions/0/evaluations: expected at most the 108 of the plan"));
   EXPECT_THAT(valued("\"evaluations_before\": ", "100"),

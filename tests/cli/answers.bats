@@ -234,7 +234,7 @@ END
   local problem=(./host.json --cluster p2-8xlarge-2)
   answers 0 place "${problem[@]}" --agent cpu-only -o host-placement.json --json
   holds 'd["step_time_us"] < 1000 and 0 <= d["gap"] < 10' 'd["bound_us"] <= d["step_time_us"]'
-  answers 0 place "${problem[@]}" --from host-placement.json --agent hill-climb --evaluations 100 --json
+  answers 0 place "${problem[@]}" --from host-placement.json --agent cpu-only --json
   holds 'd["bound_us"] <= d["step_time_us"] and d["gap"] >= 0'
   answers 0 place "${problem[@]}" --agent single-gpu --json
   holds 'd["bound_us"] > 3000'

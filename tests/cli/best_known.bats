@@ -77,6 +77,13 @@ updated() {
   "$EMPLACE" place cholesky --cluster p2-8xlarge-2 --agent heft -o other.json >/dev/null
   refuses 3 "no op of this name" place $tree --cluster p2-8xlarge-2 --from other.json
   refuses 2 "--from" place $tree --cluster p2-8xlarge-2 --policy p.json --from good.json
+  # An agent that keeps to placeable devices takes no placement on another; one that does not, does.
+  answers 0 place $tree --cluster p2-8xlarge-2 --agent cpu-only -o cpu.json
+  for agent in brkga placeto:preset=paper auto heft; do
+    refuses 3 "cpu.json: the placement has" place $tree --cluster p2-8xlarge-2 --agent $agent --from cpu.json
+    [[ "$stderr" == *"on cpu:0, where nothing may be placed; expected one of gpu:0, gpu:1" ]]
+  done
+  answers 0 place $tree --cluster p2-8xlarge-2 --agent cpu-only --from cpu.json
 }
 
 @test "place finds the placement of an entry again" {

@@ -108,6 +108,14 @@ training() {
   cmp whole.json half.json
 }
 
+@test "there is nothing to learn on one device" {
+  "$EMPLACE" show p2-8xlarge-2 --json | sed 's/"gpu:1", "profile": "[^"]*"/&, "placeable": false/' >one.json
+  refuses 3 "there is nothing to learn on one.json: it has one placeable device" \
+    train placeto in-tree:levels=4 --cluster one.json --episodes 1 -o policy.json
+  "$EMPLACE" train placeto in-tree:levels=4 --cluster p2-8xlarge-2 --episodes 1 -o policy.json
+  answers 0 place in-tree:levels=4 --cluster one.json --policy policy.json
+}
+
 @test "a damaged checkpoint is refused" {
   local command
   read -ra command < <(training)

@@ -1,6 +1,7 @@
 #include "exec/messages.hpp"
 
 #include <emplace/agents/exec_protocol.hpp>
+#include <emplace/agents/placeable.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/base/json.hpp>
 
@@ -113,7 +114,9 @@ Placement read_placement(const Received& json, const Problem& problem, const std
                             "number from 0 to {}",
                             what, group, excerpt(found), problem.num_devices() - 1));
   }
-  return Placement(std::move(*devices));
+  Placement placement(std::move(*devices));
+  require_placeable(problem, placement, fmt::format("the program sent {}, which", what));
+  return placement;
 }
 
 EvaluateRequest read_batch(const Received& json, const Problem& problem, std::string_view line) {

@@ -32,7 +32,7 @@ StepOrder order_of(const Params& params) {
   return static_cast<StepOrder>(choice - kOrders.begin());
 }
 
-Placement place_by_schedule(const Problem& problem, const Session& session, IdleSlots idle_slots,
+Placement place_by_schedule(const Problem& problem, Session& session, IdleSlots idle_slots,
                             MemoryRule memory_rule, StepOrder order, const AssignAll& assign_all) {
   const auto placed = [&](bool keeps_order) {
     const auto scheduled = [&](const MemoryReserve* reserve) {
@@ -63,7 +63,12 @@ Placement place_by_schedule(const Problem& problem, const Session& session, Idle
   }
   Placement by_queue = placed(false);
   Placement by_plan = placed(true);
+  constexpr std::int64_t kCompared = 2;
+  if (session.evaluations_left() < kCompared) {
+    return by_queue;
+  }
   Simulator simulator(problem);
+  session.charge(kCompared);
   return cost_of(simulator, by_plan) < cost_of(simulator, by_queue) ? by_plan : by_queue;
 }
 

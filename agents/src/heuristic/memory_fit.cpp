@@ -27,12 +27,14 @@ void add_bytes_over(const Problem& problem, const SimResult& result, MemoryReser
 // Looks for the best placement of a problem that fits.
 class FitSearch {
  public:
-  FitSearch(const Problem& problem, const Session& session, Simulator& simulator)
+  FitSearch(const Problem& problem, Session& session, Simulator& simulator)
       : problem_(problem), session_(session), simulator_(simulator) {}
 
-  // Repairs a placement and keeps it if it is the best.
+  // Repairs a placement and keeps it if it is the best. Requires: the budget is not spent.
   void repair_one(const Placement& placement) {
-    Repair repaired = repair(problem_, simulator_, placement, kMaxSimulations);
+    Repair repaired = repair(problem_, simulator_, placement,
+                             std::min(kMaxSimulations, session_.evaluations_left()));
+    session_.charge(repaired.simulations);
     if (best_.placement.size() == 0 || is_better(repaired, best_)) {
       best_ = std::move(repaired);
     }
@@ -42,12 +44,13 @@ class FitSearch {
   void repair_all(const std::function<Placement(const MemoryReserve&)>& schedule) {
     MemoryReserve reserve(problem_.num_devices(), 0);
     Placement last;
-    for (int attempt = 0; attempt < kMaxAttempts && !session_.stopped(); ++attempt) {
+    for (int attempt = 0; attempt < kMaxAttempts && !session_.exhausted(); ++attempt) {
       const Placement placement = schedule(reserve);
       const SimResult& result = simulator_.run(placement);
+      session_.charge(1);
       const bool fits = result.status == StepStatus::kOk;
       add_bytes_over(problem_, result, reserve);
-      if (placement != last) {
+      if (placement != last && !session_.exhausted()) {
         repair_one(placement);
       }
       if (fits) {
@@ -61,16 +64,16 @@ class FitSearch {
 
  private:
   const Problem& problem_;
-  const Session& session_;
+  Session& session_;
   Simulator& simulator_;
   Repair best_;
 };
 
 }  // namespace
 
-Placement fit_into_memory(const Problem& problem, const Session& session, Placement published,
+Placement fit_into_memory(const Problem& problem, Session& session, Placement published,
                           const std::function<Placement(const MemoryReserve&)>& schedule) {
-  if (session.stopped()) {
+  if (session.exhausted()) {
     return published;
   }
   Simulator simulator(problem);

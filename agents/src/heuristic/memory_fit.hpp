@@ -5,7 +5,8 @@
 // tells. Only where it does not fit, other placements are made, by a variant of the algorithm that
 // looks at memory and is told what to keep free on each device: nothing at first, then what the
 // simulator found over there. Each is repaired (emplace/sim/repair.hpp), as the published one is,
-// and the fastest of those that fit is taken. That costs some hundred simulations at most.
+// and the fastest of those that fit is taken. That takes up to some 800 simulations, which count as
+// evaluations and end with the budget; the one that tells whether it fits at all does not count.
 
 #include <emplace/agents/session.hpp>
 #include <emplace/base/id_vector.hpp>
@@ -22,8 +23,8 @@ using MemoryReserve = IdVector<DeviceId, std::int64_t>;
 
 /// Returns `published` if it fits, else the fastest that was found to fit, else the one with the
 /// fewest bytes over. `schedule` looks at memory; where nothing of it fits, fill_in_order() is
-/// tried as well. Ends early where the session is stopped. Requires: a valid device for each group.
-Placement fit_into_memory(const Problem& problem, const Session& session, Placement published,
+/// tried as well. Ends with the budget of the session. Requires: a valid device for each group.
+Placement fit_into_memory(const Problem& problem, Session& session, Placement published,
                           const std::function<Placement(const MemoryReserve&)>& schedule);
 
 /// Fills device after device in topological order, each up to an even share of all memory plus the

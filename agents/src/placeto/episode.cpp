@@ -107,6 +107,8 @@ void RolloutCollector::keep_start_times(Environment& environment, std::size_t st
     std::vector<float>& start_times = rollout.start_times_[step * workers + worker];
     start_times.resize(num_groups);
     const IdVector<GroupId, double>& starts_us = outcomes_[worker].outline.group_start_us;
+    // The largest is 0 for the group that starts last, which leaves its row in microseconds, as in
+    // the authors' code.
     const double largest_us = *std::ranges::max_element(starts_us) - starts_us[current];
     for (std::size_t group = 0; group < num_groups; ++group) {
       const double start_us = starts_us[static_cast<GroupId>(group)] - starts_us[current];

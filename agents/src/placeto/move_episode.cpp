@@ -74,7 +74,8 @@ MoveEpisode::MoveEpisode(Session& session, const ValueNetwork<float>& network,
       gradient_(network_.parameters().values().size()) {}
 
 void MoveEpisode::run(std::vector<Trials>* trials) {
-  if (reached_.status == EvaluationStatus::kBudgetSpent) {
+  if (reached_.status == EvaluationStatus::kBudgetSpent ||
+      session_.problem().placeable_devices().size() == 1) {
     return;
   }
   observe();

@@ -85,7 +85,7 @@ class MoveEpisode {
   MoveEpisode(const MoveEpisode&) = delete;
   MoveEpisode& operator=(const MoveEpisode&) = delete;
 
-  /// Runs to the end. Appends what was tried to `trials`, unless it is null.
+  /// Runs to the end; at once where there is one placeable device. Appends what was tried to `trials`, unless it is null.
   void run(std::vector<Trials>* trials = nullptr);
 
   /// Returns the objective of the last placement that was kept.

@@ -32,6 +32,9 @@ void Trainer::run(const TrainingCallback& callback) {
     learner_.begin_update();
     std::vector<EpisodeBatch> batches = next_episodes();
     run_episodes(batches, greedy);
+    if (std::ranges::any_of(environments_, &Session::stopped, &Environment::session)) {
+      return;
+    }
     goes_on = greedy || learn(batches, callback);
   }
 }

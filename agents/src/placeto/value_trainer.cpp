@@ -44,6 +44,9 @@ void ValueTrainer::run(const TrainingCallback& callback) {
   const auto is_exhausted = [](const Session* session) { return session->exhausted(); };
   for (bool goes_on = true; goes_on && !std::ranges::all_of(sessions_, is_exhausted);) {
     const std::vector<Episode> episodes = play();
+    if (std::ranges::any_of(sessions_, &Session::stopped)) {
+      return;
+    }
     const double norm = fit(episodes);
     ++updates_;
     episodes_ += static_cast<std::int64_t>(episodes.size());

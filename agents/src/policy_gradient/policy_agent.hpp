@@ -27,7 +27,8 @@ class Trainer {
  public:
   virtual ~Trainer() = default;
 
-  /// Trains until all budgets are spent or `callback`, which may be empty, returns false.
+  /// Trains until all budgets are spent, `callback`, which may be empty, returns false, or the
+  /// sessions are stopped; then the policy is that of the last update.
   virtual void run(const TrainingCallback& callback) = 0;
 
   /// Returns the state of the training besides the policy and the sessions, as a JSON object.

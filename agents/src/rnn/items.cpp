@@ -98,9 +98,9 @@ std::vector<Item> items_of(const Problem& problem) {
   return items;
 }
 
-double scaled_dimension(std::int64_t dimension, double absent) {
+double scaled_dimension(double dimension, double absent) {
   constexpr double kScale = 10;
-  return dimension < 0 ? absent : log_of(1 + static_cast<double>(dimension)) / kScale;
+  return dimension < 0 ? absent : log_of(1 + dimension) / kScale;
 }
 
 }  // namespace emplace::agents::rnn

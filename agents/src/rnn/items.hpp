@@ -36,7 +36,7 @@ std::size_t num_kinds();
 std::vector<Item> items_of(const Problem& problem);
 
 /// Returns log(1 + dimension) / 10, which is below 2 for any tensor that fits a memory; `absent`
-/// for -1.
-double scaled_dimension(std::int64_t dimension, double absent);
+/// for -1. A sum of dimensions may be larger than any integer.
+double scaled_dimension(double dimension, double absent);
 
 }  // namespace emplace::agents::rnn

@@ -72,7 +72,7 @@ nn::Value RecurrentPolicy<Scalar>::item_features(nn::Tape<Scalar>& tape,
     write_kinds(item.kinds, tape.value(kinds), i);
     std::size_t column = 0;
     for (const std::int64_t dimension : item.shapes) {
-      const double number = scaled_dimension(dimension, is_grouped ? -1 : 0);
+      const double number = scaled_dimension(static_cast<double>(dimension), is_grouped ? -1 : 0);
       x(i, column++) = static_cast<Scalar>(is_grouped ? kGrouperScale * number : number);
     }
     for (const std::vector<std::int32_t>* neighbours : {&item.producers, &item.consumers}) {
@@ -120,7 +120,7 @@ nn::Value RecurrentPolicy<Scalar>::group_features(nn::Tape<Scalar>& tape,
   for (std::size_t row = 0; row < options_.groups; ++row) {
     normalize(x, row, 0, shapes);
     for (std::size_t d = shapes; d < edges; ++d) {
-      x(row, d) = static_cast<Scalar>(scaled_dimension(static_cast<std::int64_t>(x(row, d)), 0));
+      x(row, d) = static_cast<Scalar>(scaled_dimension(static_cast<double>(x(row, d)), 0));
     }
     normalize(x, row, edges, options_.groups);
   }

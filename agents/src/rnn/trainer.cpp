@@ -180,6 +180,9 @@ void Trainer::run(const TrainingCallback& callback) {
     policy_gradient::in_parallel(batches.size(), [&](std::size_t i) {
       workspaces_->lend([&](Workspace& workspace) { sample(batches[i], workspace); });
     });
+    if (std::ranges::any_of(environments_, &Session::stopped, &Environment::session)) {
+      return;
+    }
     const double norm = step(batches);
     optimizer_.end_update();
     for (const Batch& batch : batches) {

@@ -13,10 +13,9 @@ namespace {
 // The search of FlexFlow: a Markov chain over placements that samples from p ~ exp(-beta * step
 // time) (Metropolis, Hastings). A proposal moves one random group to a random other device; as that
 // is as likely as the way back, it is kept with probability min(1, exp(-beta * increase)). That is
-// annealing at a constant temperature 1 / beta (annealing.hpp), where incremental simulation ends
-// as soon as a proposal is refused. Chains have equal shares of the budget; the first begins at a
-// given placement, the others at random ones, as FlexFlow's do. FlexFlow leaves a chain that has
-// found nothing for half of its time; here it goes on.
+// annealing at a constant temperature 1 / beta (annealing.hpp). Chains have equal shares of the
+// budget; the first begins at a given placement, the others at random ones, as FlexFlow's do.
+// FlexFlow leaves a chain that has found nothing for half of its time; here it goes on.
 class Mcmc final : public Agent {
  public:
   explicit Mcmc(const Params& params)

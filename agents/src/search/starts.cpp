@@ -18,6 +18,8 @@ namespace {
 // same placement without them.
 constexpr std::array kAgents = {"heft", "etf", "single-gpu", "m-etf", "m-topo", "human-expert"};
 
+constexpr std::int64_t kMaxRepairSimulations = 100;
+
 Placement placed_by(std::string_view agent, const Problem& problem, Session& session) {
   return AgentRegistry::global().make(Spec{std::string(agent)})->place(problem, session);
 }
@@ -46,10 +48,16 @@ Placement start_of_search(std::string_view start, const Problem& problem, Sessio
     return std::move(evaluated_starts_of_levels(problem, session).front().placement);
   }
   if (start == kOneDevice) {
+    Placement one_device(problem.num_groups(), problem.placeable_devices().front());
+    if (session.exhausted()) {
+      return one_device;
+    }
     Simulator simulator(problem);
-    return repair(problem, simulator,
-                  Placement(problem.num_groups(), problem.placeable_devices().front()))
-        .placement;
+    Repair repaired =
+        repair(problem, simulator, std::move(one_device),
+               std::min<std::int64_t>(kMaxRepairSimulations, session.evaluations_left()));
+    session.charge(repaired.simulations - 1);  // not the one that tells whether it fits
+    return std::move(repaired.placement);
   }
   return placed_by(start, problem, session);
 }

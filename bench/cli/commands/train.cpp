@@ -124,23 +124,46 @@ std::optional<std::string> find_checkpoint(const TrainOptions& options) {
   return read_text_file(checkpoint);
 }
 
-TrainingEnd train(const TrainOptions& options, Training& training, int threads) {
+// How a training ended, and the episodes of the last checkpoint, where there is one.
+struct Trained {
+  TrainingEnd end;
+  std::optional<std::int64_t> saved_episodes;
+};
+
+Trained train(const TrainOptions& options, Training& training, int threads) {
   const std::atomic<bool>& stop = stop_on_signal();
   TrainingProgress progress(training);
   // The first update is saved at once: a file that cannot be written is told before hours are lost.
   std::optional<Clock::time_point> saved;
+  std::optional<std::int64_t> saved_episodes;
+  if (options.resume) {
+    saved_episodes = training.curve().episodes();
+  }
   const std::chrono::duration<double> interval(options.checkpoint_every_s);
-  return training.run(allowed_threads(threads), [&] {
+  const TrainingEnd end = training.run(allowed_threads(threads), [&] {
     progress.show();
-    if (stop) {
-      return false;
-    }
-    if (!saved || Clock::now() - *saved >= interval) {
+    if (stop || !saved || Clock::now() - *saved >= interval) {
       save(options, training);
       saved = Clock::now();
+      saved_episodes = training.curve().episodes();
     }
-    return true;
+    return !stop;
   });
+  return {end, saved_episodes};
+}
+
+std::string describe_interruption(const Training& training,
+                                  const std::optional<std::int64_t>& saved_episodes) {
+  const std::string where =
+      fmt::format("emplace: interrupted after {} of {}", training.curve().episodes(),
+                  counted(training.num_episodes(), "episode"));
+  if (!saved_episodes) {
+    return where + "; there was no update yet, so nothing was saved";
+  }
+  const std::string from = *saved_episodes == training.curve().episodes()
+                               ? ""
+                               : fmt::format(" from the checkpoint after {}", *saved_episodes);
+  return fmt::format("{}; continue{} with the same command and --resume", where, from);
 }
 
 std::string to_text(const TrainOptions& options, const Training& training, TrainingEnd end) {
@@ -210,19 +233,17 @@ void check(const TrainOptions& options) {
 
 Outcome run(const TrainOptions& options, const Invocation& invocation) {
   check(options);
-  Training training(plan_of(options));
+  Training training(plan_of(options), &stop_on_signal());
   const bench::FileLock lock(options.output, "training");
   if (const std::optional<std::string> checkpoint = find_checkpoint(options)) {
     training.resume(*checkpoint, options.checkpoint());
   }
-  const TrainingEnd end = train(options, training, invocation.threads);
-  save(options, training);
+  const auto [end, saved_episodes] = train(options, training, invocation.threads);
   if (end == TrainingEnd::kStopped) {
-    print_error(fmt::format(
-        "emplace: interrupted after {} of {}; continue with the same command and --resume",
-        training.curve().episodes(), counted(training.num_episodes(), "episode")));
+    print_error(describe_interruption(training, saved_episodes));
     return Outcome::kInterrupted;
   }
+  save(options, training);
   std::error_code ignored;
   std::filesystem::remove(options.checkpoint(), ignored);
   if (invocation.json) {

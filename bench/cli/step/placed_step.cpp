@@ -5,6 +5,7 @@
 #include "stored_cell.hpp"
 #include "terminal.hpp"
 
+#include <emplace/agents/placeable.hpp>
 #include <emplace/base/counted.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/base/escape.hpp>
@@ -208,6 +209,9 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
       .root_seed = static_cast<std::uint64_t>(agent.seed)};
   if (!agent.from.empty()) {
     start = read_placement_json(read_text_file(agent.from), agent.from, step.problem());
+    if (spec.info().respects_placeable) {
+      agents::require_placeable(step.problem(), *start, agent.from + ": the placement");
+    }
   }
   if (start) {
     widen_bounds(step, *start);

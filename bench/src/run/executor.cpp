@@ -2,6 +2,7 @@
 #include "parallel_runs.hpp"
 #include "suite_cell.hpp"
 
+#include <emplace/agents/placeable.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
@@ -26,10 +27,14 @@ namespace emplace::bench {
 namespace {
 
 // The agent may be the user's own.
-void check_placement(const Placement& placement, const Problem& problem) {
+void check_placement(const Placement& placement, const Problem& problem, bool any_device) {
   if (placement.size() != problem.num_groups()) {
     throw Error(ErrorCode::kUnsupported, fmt::format("the agent placed {} of {} groups",
                                                      placement.size(), problem.num_groups()));
+  }
+  if (!any_device) {
+    agents::require_placeable(problem, placement, "the agent's placement");
+    return;
   }
   for (GroupId group = 0; group < placement.size(); ++group) {
     if (placement[group] < 0 || placement[group] >= problem.num_devices()) {
@@ -43,12 +48,14 @@ void check_placement(const Placement& placement, const Problem& problem) {
 void place_and_simulate(const Problem& problem, const Policies& policies,
                         const std::atomic<bool>& stop, const CellWatch& watch, CellResult& result) {
   const Cell& cell = result.cell;
+  const bool any_device = !cell.agent.info().respects_placeable;
   ImprovementClock clock;
   agents::Session session(
       problem, {.seed = cell.seed(),
                 .max_evaluations = cell.max_evaluations,
                 .max_time = watch.max_time,
                 .enough_us = watch.ends_at_bound ? result.bound_us * (1 + kBoundRounding) : 0,
+                .any_device = any_device,
                 .stop = &stop,
                 .progress = watch.progress,
                 .improved = [&](const agents::Session::Improvement& improvement) {
@@ -68,7 +75,7 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   }
   Placement placement =
       cell.learns ? agent->place(problem, session) : learner->place_with_policy(problem, session);
-  check_placement(placement, problem);
+  check_placement(placement, problem, any_device);
   Simulator simulator(problem);
   const SimResult& step = simulator.run(placement);
   result.status = step.status == StepStatus::kOk ? CellStatus::kOk : CellStatus::kOutOfMemory;

@@ -15,8 +15,8 @@ void ImprovementClock::note(const agents::Session::Improvement& improvement) {
 std::vector<Improvement> ImprovementClock::timed(
     std::span<const agents::Session::Improvement> improvements) const {
   std::vector<Improvement> timed;
-  // Searches side by side report in another order than the session counts them, and again when it
-  // does. The list gets better all the time, so the first that is as good never lies further back.
+  // Searches side by side report in another order than the session counts them. Both lists get
+  // better all the time, so the first that is as good never lies further back.
   auto at = noted_.begin();
   for (const agents::Session::Improvement& improvement : improvements) {
     while (at != noted_.end() && improvement.evaluation.better_than(at->evaluation)) {

@@ -129,8 +129,8 @@ std::vector<ProblemHash> hash_trained(
 
 TrainedPolicy train_policy(const SuiteTraining& training, int threads,
                            const std::atomic<bool>& stop) {
-  Training run(training.plan);
-  run.run(threads, [&] { return !stop; });
+  Training run(training.plan, &stop);
+  run.run(threads, [] { return true; });
   return {.policy = run.policy_file(), .curve = run.curve().means_json()};
 }
 

@@ -131,17 +131,24 @@ std::string_view to_string(TrainingEnd end) {
   EMPLACE_CHECK(false, "end {}", static_cast<int>(end));
 }
 
-Training::Training(TrainingPlan plan)
+Training::Training(TrainingPlan plan, const std::atomic<bool>* stop)
     : plan_(checked(std::move(plan))),
+      stop_(stop),
       agent_(make_trainable(plan_.agent, plan_.groups_are_given())),
       cells_(cells_of(plan_)),
       problems_(cells_),
       curve_(names_of(cells_)) {
   for (const Cell& cell : cells_) {
     const Problem& problem = problems_.find(cell).problem;
+    if (problem.placeable_devices().size() == 1) {
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("there is nothing to learn on {}: it has one placeable device",
+                              cell.cluster));
+    }
     sessions_.push_back(std::make_unique<agents::Session>(
-        problem, agents::Session::Options{.seed = cell.seed(),
-                                          .max_evaluations = max_evaluations(problem)}));
+        problem,
+        agents::Session::Options{
+            .seed = cell.seed(), .max_evaluations = max_evaluations(problem), .stop = stop_}));
   }
 }
 
@@ -196,7 +203,8 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
     return end == TrainingEnd::kEpisodes;
   };
   on_threads(threads, [&] { agent_->train(sessions, callback); });
-  return end;
+  const bool is_whole = curve_.episodes() >= num_episodes() || end == TrainingEnd::kPatience;
+  return stop_ != nullptr && *stop_ && !is_whole ? TrainingEnd::kStopped : end;
 }
 
 PolicyOrigin Training::origin() const {

@@ -82,6 +82,10 @@ const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_u
       break;
     }
     now_us_ = next_us;
+    if (now_us_ >= cutoff_us) {  // what happens now leads to the end of an op
+      cut_off(result_, now_us_, cutoff_us);
+      return result_;
+    }
     for (const OpId op : batch_.ended_ops) {
       finish_op(op);
     }

@@ -46,7 +46,7 @@ namespace emplace::agents {
 enum class AgentKind : std::uint8_t {
   kBaseline,   ///< a rule that ignores the graph
   kExpert,     ///< what a person would do by hand
-  kHeuristic,  ///< an algorithm that spends no evaluations
+  kHeuristic,  ///< an algorithm that spends no evaluations, or some where memory is tight
   kSearch,     ///< evaluates placements and keeps the best
   kLearned,    ///< trains a policy
 };
@@ -76,7 +76,8 @@ struct AgentInfo {
   std::string description{};            ///< a paragraph: what it does and when to use it
   std::string reference{};              ///< paper or library
   std::vector<ParamSpec> parameters{};  ///< in the order in which they are listed
-  /// Whether the placement depends on the problem alone, not on the seed or the budget.
+  /// Whether the placement depends on the problem alone, not on the seed or the budget (but for a
+  /// heuristic's search for what fits, which ends with the budget).
   bool deterministic = true;
   /// Whether the agent uses placeable devices only; cpu-only does not.
   bool respects_placeable = true;

@@ -92,12 +92,17 @@ class Session {
     /// Ends the session when a placement that fits takes no longer than this; 0 for never. With a
     /// lower bound as value, that placement is optimal.
     double enough_us = 0;
+    /// Whether placements may use devices that are not placeable: for agents that do not respect
+    /// them (AgentInfo::respects_placeable).
+    bool any_device = false;
     /// Ends the session early when it turns true (Ctrl-C); may be null.
     const std::atomic<bool>* stop = nullptr;
     /// Receives the evaluations done so far about every kProgressInterval; may be empty. One call
     /// at a time, of any thread.
     std::function<void(std::int64_t)> progress{};
-    /// Receives improvements as they come; may be empty. One call at a time, of any thread.
+    /// Receives improvements as they come, each better than the one before; may be empty. One call
+    /// at a time, of any thread. Searches side by side report what is better than all before, with
+    /// the evaluations known so far; improvements() counts in the order of the searches.
     std::function<void(const Improvement&)> improved{};
   };
 
@@ -125,11 +130,13 @@ class Session {
   State state() const;
 
   /// Continues from the state of a session of the same problem and options. Requires: the best
-  /// placement, if there is one, has a device of the problem for each of its groups; no parent.
+  /// placement, if there is one, has a device for each group of the problem; no parent. Throws
+  /// kUnsupported as evaluate() does.
   void restore(State state);
 
   /// Evaluates one placement. Returns kBudgetSpent, and simulates nothing, if the session is
-  /// exhausted. Requires: a device of the problem for each of its groups.
+  /// exhausted. Requires: a device for each group of the problem. Throws kUnsupported, and counts
+  /// nothing, if one of them is not placeable (unless Options::any_device).
   Evaluation evaluate(const Placement& placement);
 
   /// Does the same, and sets the outline of the step if it is within the budget.
@@ -149,6 +156,10 @@ class Session {
   /// as placements, or none.
   std::vector<Evaluation> evaluate(std::span<const Placement> placements,
                                    std::span<StepOutline> outlines);
+
+  /// Counts steps that an agent simulated by itself: heuristics do, where memory is tight.
+  /// Requires: no more than evaluations_left().
+  void charge(std::int64_t simulations);
 
   /// Runs `search` for each index below `count` side by side, on the threads of the present TBB
   /// arena, each with a session of its own: the same problem, a random stream and an equal part of
@@ -218,16 +229,18 @@ class Session {
   using Clock = std::chrono::steady_clock;
 
   struct Workspaces;  // a simulator for each thread
+  enum class Reports : std::uint8_t { kNo, kYes };
 
   Session(const Problem& problem, Options options, std::shared_ptr<Workspaces> workspaces);
 
   double share_of_time() const;
   void run_in_parallel_on_level(std::size_t count, double share,
                                 const std::function<void(std::size_t, Session&)>& search);
+  void check(const Placement& placement) const;
   void absorb(const Session& child);
   void record(const Placement& placement, const Evaluation& evaluation);
   void keep_if_best(const Placement& placement, const Evaluation& evaluation,
-                    std::int64_t evaluations);
+                    std::int64_t evaluations, Reports reports = Reports::kYes);
   std::vector<Evaluation> evaluate_by_parent(std::span<const Placement> placements,
                                              std::span<StepOutline> outlines);
 

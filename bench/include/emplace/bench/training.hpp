@@ -2,7 +2,8 @@
 
 // Trains one policy on many problems: each graph of a plan on each of its clusters. A training can
 // be stopped after any update and resumed with the same result, to the last bit: a checkpoint has
-// the state of the agent's training, of the sessions and of the learning curve.
+// the state of the agent's training, of the sessions and of the learning curve. It can be stopped
+// at any other moment, too; then it is resumed from the last checkpoint.
 //
 // A session is seeded like the first repetition of a cell (cell.hpp) of the same agent, graph,
 // cluster, grouping and root seed. Its budget is the most that the plan's episodes can need. If
@@ -16,6 +17,7 @@
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/problem_set.hpp>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,19 +40,24 @@ std::string_view to_string(TrainingEnd end);
 class Training {
  public:
   /// Loads what `plan` names. Throws Error: kUsage for an agent that trains no policy, and for a
-  /// graph or a cluster that is given twice.
-  explicit Training(TrainingPlan plan);
+  /// graph or a cluster that is given twice; kUnsupported for a cluster with one placeable device,
+  /// on which there is nothing to choose. The training ends as soon as `stop` turns true; it may be
+  /// null.
+  explicit Training(TrainingPlan plan, const std::atomic<bool>* stop = nullptr);
 
   /// Continues from a checkpoint; `source` is its name in errors. Throws kUsage if its plan differs
   /// or if a graph or a cluster has changed since, and kFormat if it is not a checkpoint.
   void resume(std::string_view checkpoint, const std::string& source);
 
-  /// Trains until the plan is done or `after_update` returns false. It is called after each update
-  /// but the last, and may call the functions below. The number of `threads` (0: all cores) does
-  /// not change the result. Throws what the agent's train() throws.
+  /// Trains until the plan is done, `after_update` returns false or the training is stopped.
+  /// `after_update` is called after each update but the last, and may call the functions below.
+  /// Where the training is stopped in the midst of an update, checkpoint() is of use there only.
+  /// The number of `threads` (0: all cores) does not change the result. Throws what the agent's
+  /// train() throws.
   TrainingEnd run(int threads, const std::function<bool()>& after_update);
 
-  /// Returns all that resume() needs. Requires: run() was called.
+  /// Returns all that resume() needs. Requires: run() was called, and was not stopped in the midst
+  /// of an update.
   std::string checkpoint() const;
 
   /// Returns where the policy comes from.
@@ -76,6 +83,7 @@ class Training {
   std::int64_t max_evaluations(const Problem& problem) const;
 
   TrainingPlan plan_;
+  const std::atomic<bool>* stop_;
   std::unique_ptr<agents::TrainableAgent> agent_;
   std::vector<Cell> cells_;
   ProblemSet problems_;

@@ -87,6 +87,11 @@ class Problem {
   /// Returns the devices from which agents choose unless told otherwise, ascending; never empty.
   std::span<const DeviceId> placeable_devices() const { return placeable_; }
 
+  /// Says whether `device` is one of them; false for a number that is no device.
+  bool is_placeable(DeviceId device) const {
+    return static_cast<std::uint32_t>(device) < is_placeable_.size() && is_placeable_[device] != 0;
+  }
+
   // --- Ops -------------------------------------------------------------------------------------
 
   /// Returns the cost of `op` on `device` in microseconds.
@@ -341,6 +346,7 @@ class Problem {
 
   std::vector<DeviceId> devices_by_name_;
   std::vector<DeviceId> placeable_;
+  IdVector<DeviceId, std::uint8_t> is_placeable_;
 
   std::vector<double> group_cost_us_;
   IdVector<GroupId, std::int64_t> group_persistent_bytes_;

@@ -1,0 +1,20 @@
+#pragma once
+
+// Agents index tables of the placeable devices by the devices of a placement, so a placement from
+// elsewhere (a file, a checkpoint, a program) must not get in with another device.
+
+#include <emplace/sim/placement.hpp>
+#include <emplace/sim/problem.hpp>
+
+#include <string_view>
+
+namespace emplace::agents {
+
+/// Says whether each group of `placement` is on a placeable device. O(groups).
+bool is_placeable(const Problem& problem, const Placement& placement);
+
+/// Throws kUnsupported unless is_placeable(); `source` is the subject of the error's text.
+/// Requires: a device for each group.
+void require_placeable(const Problem& problem, const Placement& placement, std::string_view source);
+
+}  // namespace emplace::agents
