@@ -5,7 +5,7 @@
 // have it. The time of full runs by that of incremental ones is the ratio that
 // docs/concepts/incremental-simulation.md is about.
 
-#include "sim/src/placeto/placeto_engine.hpp"
+#include "sim/src/placeto_model/placeto_engine.hpp"
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/agents/session.hpp>
@@ -54,7 +54,7 @@ enum class Run { kFull, kIncremental, kCutOff };
 void move_one_group(benchmark::State& state, const Problem& problem, const char* agent, Run run) {
   const Placement base = place(problem, agent);
   const std::vector<Placement> placements = moves(problem, base);
-  placeto::PlacetoEngine engine(problem);
+  placeto_model::PlacetoEngine engine(problem);
   const double base_us = engine.run(base, Engine::kNoCutoff).makespan_us;
   double cutoff_us = Engine::kNoCutoff;
   if (run == Run::kCutOff) {

@@ -1,9 +1,9 @@
-// An episode of placeto as it is by default, from the best start: 256 evaluations, each of the most
+// An episode of learned-search, from the best start: 256 evaluations, each of the most
 // promising move of a pool, with what it learns from them. The counter says how many times as long
 // as the simulations of the same placements all else takes.
 
-#include "agents/src/placeto/move_episode.hpp"
-#include "agents/src/placeto/value_policy.hpp"
+#include "agents/src/learned_search/move_episode.hpp"
+#include "agents/src/learned_search/policy.hpp"
 #include "agents/src/search/starts.hpp"
 #include "cpu_time.hpp"
 
@@ -17,14 +17,15 @@
 namespace emplace::micro {
 namespace {
 
-using agents::placeto::MoveEpisode;
-using agents::placeto::Trials;
-using agents::placeto::ValuePolicy;
+using agents::learned_search::MoveContext;
+using agents::learned_search::MoveEpisode;
+using agents::learned_search::SearchPolicy;
+using agents::learned_search::Transitions;
 
 // Returns the placements that an episode evaluated after `start`.
-std::vector<Placement> evaluated(Placement start, const std::vector<Trials>& trials) {
+std::vector<Placement> evaluated(Placement start, const std::vector<Transitions>& transitions) {
   std::vector<Placement> placements;
-  for (const Trials& here : trials) {
+  for (const Transitions& here : transitions) {
     for (std::size_t move = 0; move < here.moves.size(); ++move) {
       Placement& moved = placements.emplace_back(start);
       for (const auto entry : here.moves.groups.of_row(move)) {
@@ -38,24 +39,25 @@ std::vector<Placement> evaluated(Placement start, const std::vector<Trials>& tri
   return placements;
 }
 
-void BM_PlacetoMoves(benchmark::State& state, const char* graph, GroupId groups) {
+void BM_LearnedSearch(benchmark::State& state, const char* graph, GroupId groups) {
   const Problem problem =
       bench::load_problem(graph, "p2-8xlarge-4", groups, groups == 0 ? "colocation" : "neighbours");
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   agents::Session session(problem, {.max_evaluations = kMost});
   agents::Session simulations(problem, {.max_evaluations = kMost});
-  ValuePolicy policy({});
+  SearchPolicy policy({});
   policy.initialize(session.random());
   const Placement start = agents::start_of_search(agents::kBestOfLevels, problem, simulations);
+  const MoveContext context(problem, agents::learned_search::Levels::kLearned);
   double episodes = 0;
   double simulating = 0;
   for (auto _ : state) {
-    std::vector<Trials> trials;
+    std::vector<Transitions> transitions;
     const double begin = cpu_seconds();
-    MoveEpisode(session, policy.network(), {}, start, 256).run(&trials);
+    MoveEpisode(session, context, policy.network(), {}, start, 256).run(&transitions);
     episodes += cpu_seconds() - begin;
     state.PauseTiming();
-    const std::vector<Placement> placements = evaluated(start, trials);
+    const std::vector<Placement> placements = evaluated(start, transitions);
     agents::StepOutline outline;
     const double again = cpu_seconds();
     for (const Placement& placement : placements) {
@@ -67,10 +69,10 @@ void BM_PlacetoMoves(benchmark::State& state, const char* graph, GroupId groups)
   state.counters["groups"] = static_cast<double>(problem.num_groups());
   state.counters["network_over_simulations"] = (episodes - simulating) / simulating;
 }
-BENCHMARK_CAPTURE(BM_PlacetoMoves, inception_128, "inception-v3", 128)
+BENCHMARK_CAPTURE(BM_LearnedSearch, inception_128, "inception-v3", 128)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_PlacetoMoves, inception, "inception-v3", 0)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_PlacetoMoves, nasnet, "nasnet-a-large", 0)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_LearnedSearch, inception, "inception-v3", 0)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_LearnedSearch, nasnet, "nasnet-a-large", 0)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace emplace::micro

@@ -26,12 +26,12 @@ using agents::placeto::Environment;
 using agents::placeto::Experience;
 using agents::placeto::Graph;
 using agents::placeto::Learner;
-using agents::placeto::Network;
 using agents::placeto::Options;
+using agents::placeto::PolicyNetwork;
 using agents::placeto::RolloutCollector;
 
 // Multiplications and additions of the layers in one decision.
-double flops_of_decision(const Network<float>& network, const Graph& graph, int rounds) {
+double flops_of_decision(const PolicyNetwork<float>& network, const Graph& graph, int rounds) {
   double flops = 0;
   const auto num_groups = static_cast<double>(graph.size());
   for (const agents::nn::Layer& layer : network.parameters().layers()) {
@@ -58,7 +58,7 @@ void run_episode(benchmark::State& state, const Problem& problem) {
   const Options options;
   agents::Session session(problem, {.max_evaluations = std::numeric_limits<std::int64_t>::max()});
   Environment environment(session, options);
-  Network<float> network(options.network, problem.placeable_devices().size());
+  PolicyNetwork<float> network(options.network, problem.placeable_devices().size());
   network.parameters().initialize(session.random());
   RolloutCollector collector(network);
   agents::Session* const sessions[] = {&session};

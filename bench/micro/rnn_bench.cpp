@@ -18,7 +18,7 @@ namespace emplace::micro {
 namespace {
 
 using agents::rnn::RecurrentPolicy;
-using agents::rnn::Trainer;
+using agents::rnn::RecurrentTrainer;
 
 // Updates on Inception-V3's 128 groups and two devices; with `groups`, those of rnn-hdp.
 void update(benchmark::State& state, std::size_t groups, std::size_t placements) {
@@ -33,7 +33,7 @@ void update(benchmark::State& state, std::size_t groups, std::size_t placements)
       {.hidden = static_cast<std::size_t>(state.range(0)), .groups = groups},
       problem.placeable_devices().size());
   policy.parameters().initialize(session.random());
-  Trainer training({.sampling = {.placements = placements}}, policy, sessions);
+  RecurrentTrainer training({.sampling = {.placements = placements}}, policy, sessions);
   for (auto _ : state) {
     training.run([](const agents::TrainingUpdate&) { return false; });  // stops after one
   }

@@ -254,7 +254,7 @@ void run_formats(Table& table, const Problem& problem, double size) {
 void run_agents(Table& table, const Problem& problem, double size) {
   constexpr std::int64_t kEvaluations = 50;
   for (const char* agent : {"m-topo", "heft", "etf", "dls", "min-min", "multilevel", "auto", "post",
-                            "placeto", "placeto:preset=paper", "rnn-hdp", "rnn-colocrl"}) {
+                            "learned-search", "placeto", "rnn-hdp", "rnn-colocrl"}) {
     try {
       table.run(agent, size, [&] {
         emplace::agents::Session session(problem, {.seed = 1, .max_evaluations = kEvaluations});

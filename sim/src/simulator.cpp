@@ -1,6 +1,6 @@
 #include "engine.hpp"
 #include "physical/physical_engine.hpp"
-#include "placeto/placeto_engine.hpp"
+#include "placeto_model/placeto_engine.hpp"
 
 #include <emplace/base/check.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -36,7 +36,7 @@ std::string_view to_string(StepStatus status) {
 
 Simulator::Simulator(const Problem& problem) : problem_(problem) {
   if (problem.cluster().transfer_model == TransferModel::kPlaceto) {
-    engine_ = std::make_unique<placeto::PlacetoEngine>(problem);
+    engine_ = std::make_unique<placeto_model::PlacetoEngine>(problem);
   } else {
     engine_ = std::make_unique<physical::PhysicalEngine>(problem);
   }

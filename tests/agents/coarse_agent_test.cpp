@@ -48,10 +48,9 @@ TEST(CoarseAgents, AreTheLearnedOnesAndTakeTheSameParameter) {
     if (info.default_groups) {
       const auto parameter = std::ranges::find(info.parameters, kGroupsParameter, &ParamSpec::name);
       ASSERT_NE(parameter, info.parameters.end()) << name;
-      // Placeto decides on all groups by default; its presets of the paper do not.
-      EXPECT_EQ(parameter->default_value, ParamValue(std::int64_t{name == "placeto" ? 0 : 128}))
-          << name;
-      EXPECT_EQ(info.default_groups, 128) << name;
+      const GroupId groups = name == "learned-search" ? 0 : 128;  // 0: all
+      EXPECT_EQ(parameter->default_value, ParamValue(std::int64_t{groups})) << name;
+      EXPECT_EQ(info.default_groups, groups) << name;
     }
   }
 }
@@ -115,7 +114,7 @@ TEST_P(CoarseAgent, ChangesNothingWhereThereAreNoMoreGroups) {
 TEST_P(CoarseAgent, DecidesOnAllGroupsThatTheUserAskedFor) {
   const Problem problem = test::make_problem(test::fork_join_graph(150, 20));
   EXPECT_EQ(make("")->decision_groups(problem),
-            GetParam() == "placeto" ? problem.num_groups() : 128);
+            GetParam() == "learned-search" ? problem.num_groups() : 128);
   EXPECT_EQ(make("", true)->decision_groups(problem), 152);
   EXPECT_EQ(make("40", true)->decision_groups(problem), 40);
 }

@@ -1,6 +1,6 @@
-#include "agents/src/placeto/move_episode.hpp"
+#include "agents/src/learned_search/move_episode.hpp"
 
-#include "agents/src/placeto/value_trainer.hpp"
+#include "agents/src/learned_search/trainer.hpp"
 #include "agents/src/search/starts.hpp"
 #include "support/problems.hpp"
 
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::agents::placeto::move_episode_test {
+namespace emplace::agents::learned_search::move_episode_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -27,12 +27,21 @@ ValueNetwork<float> new_network(std::uint64_t seed) {
   return network;
 }
 
+// Runs an episode from everything on the first device.
+void run_episode(Session& session, const ValueNetwork<float>& network,
+                 const MoveOptions& options = {}, std::vector<Transitions>* transitions = nullptr,
+                 std::int64_t length = 1000) {
+  const MoveContext context(session.problem(), options.levels);
+  MoveEpisode(session, context, network, options, Placement(session.problem().num_groups()), length)
+      .run(transitions);
+}
+
 TEST(MoveEpisode, FindsTheOptimumOfSmallProblems) {
   for (const Problem& problem : {test::make_problem(test::crossing_graph(), {.num_devices = 3}),
                                  test::make_problem(test::diamond_graph(50)),
                                  test::make_problem(test::fork_join_graph(6, 20))}) {
     Session session(problem, {.seed = 1, .max_evaluations = 400});
-    MoveEpisode(session, new_network(1), {}, Placement(problem.num_groups())).run();
+    run_episode(session, new_network(1));
     EXPECT_EQ(session.evaluations(), 400);
     EXPECT_EQ(session.best_evaluation().step_time_us, test::optimum_us(problem));
   }
@@ -41,7 +50,7 @@ TEST(MoveEpisode, FindsTheOptimumOfSmallProblems) {
 TEST(MoveEpisode, EndsAfterItsLength) {
   const Problem problem = test::make_problem(test::crossing_graph());
   Session session(problem, {.seed = 1, .max_evaluations = 400});
-  MoveEpisode(session, new_network(1), {}, Placement(7), 50).run();
+  run_episode(session, new_network(1), {}, nullptr, 50);
   EXPECT_EQ(session.evaluations(), 50);
 }
 
@@ -52,14 +61,14 @@ TEST(MoveEpisode, TellsWhatMovesGained) {
     mean_time_us += problem.group_cost_us(group, 0) / 7;
   }
   Session session(problem, {.seed = 1, .max_evaluations = 100});
-  std::vector<Trials> trials;
-  MoveEpisode(session, new_network(1), {}, Placement(7)).run(&trials);
-  ASSERT_FALSE(trials.empty());
+  std::vector<Transitions> transitions;
+  run_episode(session, new_network(1), {}, &transitions);
+  ASSERT_FALSE(transitions.empty());
   std::size_t count = 0;
   Placement placement(7);
   Session other(problem, {.max_evaluations = 1000});
   double before_us = other.evaluate(placement).step_time_us;
-  for (const Trials& here : trials) {
+  for (const Transitions& here : transitions) {
     for (std::size_t move = 0; move < here.values.size(); ++move, ++count) {
       Placement moved = placement;
       for (const nn::SegmentSum::Entry entry : here.moves.groups.of_row(move)) {
@@ -80,11 +89,10 @@ TEST(MoveEpisode, MovesOneGroupAtATimeOnTheFinestLevel) {
   const Problem problem = test::make_problem(test::fork_join_graph(20, 20));
   const auto largest_move = [&problem](Levels levels) {
     Session session(problem, {.seed = 1, .max_evaluations = 200});
-    std::vector<Trials> trials;
-    MoveEpisode(session, new_network(1), {.levels = levels}, Placement(problem.num_groups()))
-        .run(&trials);
+    std::vector<Transitions> transitions;
+    run_episode(session, new_network(1), {.levels = levels}, &transitions);
     std::size_t largest = 0;
-    for (const Trials& here : trials) {
+    for (const Transitions& here : transitions) {
       for (std::size_t move = 0; move < here.moves.size(); ++move) {
         largest = std::max(largest, here.moves.groups.of_row(move).size());
       }
@@ -103,7 +111,7 @@ TEST(MoveEpisode, EndsWithAPolicyThatHasNoValues) {
     weight = weight < 0 ? -1e30F : 1e30F;
   }
   Session session(problem, {.seed = 1, .max_evaluations = 300});
-  MoveEpisode(session, network, {}, Placement(problem.num_groups())).run();
+  run_episode(session, network);
   EXPECT_TRUE(session.exhausted());
 }
 
@@ -121,7 +129,7 @@ TEST(MoveEpisode, EndsWithWhatFits) {
       {{.name = "a", .cost_us = 10, .persistent_bytes = 600'000'000},
        {.name = "b", .cost_us = 10, .producers = {0}, .persistent_bytes = 600'000'000}}));
   Session session(problem, {.seed = 1, .max_evaluations = 30});
-  MoveEpisode(session, new_network(1), {}, Placement(2)).run();
+  run_episode(session, new_network(1));
   EXPECT_EQ(session.best_evaluation().status, EvaluationStatus::kOk);
 }
 
@@ -134,11 +142,11 @@ std::vector<float> trained(const std::vector<Problem>& problems, ValueNetwork<fl
         problem, Session::Options{.seed = sessions.size() + 1, .max_evaluations = 600}));
     views.push_back(sessions.back().get());
   }
-  ValueLearningOptions options;
-  options.episode_length = 60;
-  options.workers = 3;
+  Options options;
+  options.learning.episode_length = 60;
+  options.learning.workers = 3;
   options.moves.epsilon = 0.2;
-  ValueTrainer(options, network, views).run({});
+  SearchTrainer(options, network, views).run({});
   for (const auto& session : sessions) {
     EXPECT_TRUE(session->exhausted());
   }
@@ -148,15 +156,14 @@ std::vector<float> trained(const std::vector<Problem>& problems, ValueNetwork<fl
 // The mean squared error of the values of random moves.
 double error_of(const ValueNetwork<float>& network, const Problem& problem) {
   Session session(problem, {.seed = 77, .max_evaluations = 500});
-  std::vector<Trials> trials;
-  MoveEpisode(session, network, {.epsilon = 1, .learning_rate = 0}, Placement(problem.num_groups()))
-      .run(&trials);
-  const Neighbourhoods neighbourhoods(problem);
+  std::vector<Transitions> transitions;
+  run_episode(session, network, {.epsilon = 1, .learning_rate = 0}, &transitions);
+  const GroupNeighbours neighbours(problem);
   double sum = 0;
   double count = 0;
-  for (const Trials& here : trials) {
+  for (const Transitions& here : transitions) {
     nn::Tape<float> tape(network.parameters());
-    const nn::Value embeddings = network.embeddings(tape, neighbourhoods, here.attributes);
+    const nn::Value embeddings = network.embeddings(tape, neighbours, here.attributes);
     const nn::Value pools = network.pools(tape, embeddings, here.on_device);
     const nn::MatrixView<float> values =
         tape.value(network.values(tape, network.descriptions(tape, embeddings, pools, here.moves)));
@@ -177,7 +184,7 @@ std::vector<Problem> small_problems() {
   return problems;
 }
 
-TEST(ValueTrainer, LearnsWhatMovesGain) {
+TEST(SearchTrainer, LearnsWhatMovesGain) {
   const std::vector<Problem> problems = small_problems();
   ValueNetwork<float> network = new_network(1);
   const Problem unseen = test::make_problem(test::fork_join_graph(12, 30), {.num_devices = 4});
@@ -186,7 +193,7 @@ TEST(ValueTrainer, LearnsWhatMovesGain) {
   EXPECT_LT(error_of(network, unseen), 0.75 * before);
 }
 
-TEST(ValueTrainer, LearnsTheSameBitsOnOneAndTwoThreads) {
+TEST(SearchTrainer, LearnsTheSameBitsOnOneAndTwoThreads) {
   const std::vector<Problem> problems = small_problems();
   const auto on_threads = [&](std::size_t threads) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
@@ -196,13 +203,13 @@ TEST(ValueTrainer, LearnsTheSameBitsOnOneAndTwoThreads) {
   EXPECT_EQ(on_threads(1), on_threads(2));
 }
 
-TEST(ValueTrainer, RefusesAnOrderThatNamesAProblemTwice) {
+TEST(SearchTrainer, RefusesAnOrderThatNamesAProblemTwice) {
   const std::vector<Problem> problems = small_problems();
   Session first(problems[0], {});
   Session second(problems[1], {});
   Session* const sessions[] = {&first, &second};
   ValueNetwork<float> network = new_network(1);
-  ValueTrainer trainer({}, network, sessions);
+  SearchTrainer trainer({}, network, sessions);
   const std::string good = trainer.to_json();
   trainer.load(JsonDocument::parse(good, "training").root());
   const std::size_t order = good.find("\"order\": [");
@@ -227,4 +234,4 @@ TEST(Starts, OfLevelsAddTheLevels) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto::move_episode_test
+}  // namespace emplace::agents::learned_search::move_episode_test

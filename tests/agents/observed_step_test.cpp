@@ -1,6 +1,6 @@
-#include "agents/src/placeto/observed_step.hpp"
+#include "agents/src/learned_search/observed_step.hpp"
 
-#include "agents/src/placeto/move_features.hpp"
+#include "agents/src/learned_search/move_features.hpp"
 #include "support/problems.hpp"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include <array>
 #include <vector>
 
-namespace emplace::agents::placeto::observed_step_test {
+namespace emplace::agents::learned_search::observed_step_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -176,4 +176,4 @@ TEST(SignedLog2, IsExactAtPowersOfTwoAndMonotonic) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto::observed_step_test
+}  // namespace emplace::agents::learned_search::observed_step_test

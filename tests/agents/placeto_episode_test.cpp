@@ -17,7 +17,7 @@ namespace {
 
 Options options(const std::string& given) {
   const Spec spec = Spec::parse(given.empty() ? "placeto" : "placeto:" + given);
-  return read_options(resolve_params(option_table().parameters(), spec, "agent placeto"));
+  return option_table().read(resolve_params(option_table().parameters(), spec, "agent placeto"));
 }
 
 // One round of episodes on a fork and join of 8 groups.
@@ -43,7 +43,7 @@ struct Collected {
   Options given_options;
   Session session;
   Environment environment;
-  Network<float> network;
+  PolicyNetwork<float> network;
   RolloutCollector collector;
   bool is_complete = false;
 };

@@ -15,11 +15,13 @@ namespace {
 
 NetworkOptions network_options(const std::string& given) {
   const Spec spec = Spec::parse(given.empty() ? "placeto" : "placeto:" + given);
-  return read_options(resolve_params(option_table().parameters(), spec, "agent placeto")).network;
+  return option_table()
+      .read(resolve_params(option_table().parameters(), spec, "agent placeto"))
+      .network;
 }
 
 std::size_t weights(const std::string& given, std::size_t devices) {
-  return Network<float>(network_options(given), devices).parameters().values().size();
+  return PolicyNetwork<float>(network_options(given), devices).parameters().values().size();
 }
 
 // Counted by hand from the released code's shapes; at two devices d = 7: 3 d (d + 1) for the
@@ -52,11 +54,11 @@ struct State {
 };
 
 template <class Scalar>
-std::vector<std::vector<Scalar>> logits_of(const Network<Scalar>& network, const Graph& graph,
+std::vector<std::vector<Scalar>> logits_of(const PolicyNetwork<Scalar>& network, const Graph& graph,
                                            const std::vector<Observation>& observations,
                                            std::size_t lanes) {
   nn::Tape<Scalar> tape(network.parameters());
-  typename Network<Scalar>::Lists lists;
+  typename PolicyNetwork<Scalar>::Lists lists;
   const nn::MatrixView<Scalar> view =
       tape.value(network.logits(tape, lists, graph, observations, lanes));
   std::vector<std::vector<Scalar>> logits(view.rows);
@@ -69,8 +71,8 @@ std::vector<std::vector<Scalar>> logits_of(const Network<Scalar>& network, const
 }
 
 template <class Scalar>
-Network<Scalar> random_network(const std::string& given, std::size_t devices) {
-  Network<Scalar> network(network_options(given), devices);
+PolicyNetwork<Scalar> random_network(const std::string& given, std::size_t devices) {
+  PolicyNetwork<Scalar> network(network_options(given), devices);
   RandomStream random(11);
   network.parameters().initialize(random);
   return network;
@@ -233,7 +235,7 @@ TEST(PlacetoNetwork, DistinguishesASlowCandidateFromAFastOne) {
 TEST(PlacetoNetwork, AddsTheStayBias) {
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20), {.num_devices = 3});
   for (const char* devices : {"one-hot", "features"}) {
-    Network<float> network(
+    PolicyNetwork<float> network(
         network_options("zero-init=true,stay-bias=2,device-encoding=" + std::string(devices)), 3);
     RandomStream random(11);
     network.initialize(random);
@@ -271,7 +273,7 @@ TEST(PlacetoNetwork, HasTheGradientOfItsDifferences) {
     const std::vector<Observation> observations = {one.observation(), two.observation()};
     const std::vector<std::int32_t> actions = {0, 1};
     nn::Tape<double> tape(network.parameters());
-    Network<double>::Lists lists;
+    PolicyNetwork<double>::Lists lists;
     const auto loss_value = [&] {
       tape.clear();
       return tape.log_probability(network.logits(tape, lists, graph, observations, 2), actions);

@@ -56,7 +56,6 @@ TEST(PlacetoPresets, AreTheReleasedCodeAndThePaper) {
   EXPECT_TRUE(released.get<bool>("greedy-first"));
   const Params paper = resolved("placeto:preset=paper");
   for (const Params* params : {&released, &paper}) {
-    EXPECT_EQ(params->get<std::string>("algorithm"), "reinforce");
     EXPECT_EQ(params->get<std::string>("reward"), "step");
     EXPECT_GT(params->get<std::int64_t>("rounds"), 0);
   }
@@ -73,8 +72,7 @@ TEST(PlacetoPresets, ListFewParameters) {
   }
   EXPECT_THAT(names, testing::UnorderedElementsAre("preset", "groups", "device-encoding", "rounds",
                                                    "workers", "start", "reward", "discount",
-                                                   "algorithm", "learning-rate", "entropy-weight",
-                                                   "moves", "pretrained"));
+                                                   "learning-rate", "entropy-weight"));
 }
 
 // Recorded with the agent `placeto` of version 0.1, which differs from the code in these settings:

@@ -252,17 +252,6 @@ TEST(Placeto, RefusesAPolicyThatDoesNotFit) {
             "a policy of placeto for 2 devices cannot place test on the 4 of test");
 }
 
-TEST(Placeto, RefusesAnOptionThatItsAlgorithmDoesNotRead) {
-  const auto mistake = [](const std::string& spec) { return test::error_of([&] { make(spec); }); };
-  EXPECT_EQ(mistake("placeto:discount=0.5"),
-            "agent placeto: discount=0.5 has no effect with algorithm=regression; did you mean "
-            "preset=paper?");
-  EXPECT_EQ(mistake("placeto:preset=paper,moves=64"),
-            "agent placeto: moves=64 has no effect with algorithm=reinforce");
-  EXPECT_EQ(mistake("placeto:preset=paper,discount=0.5"), "none");
-  EXPECT_EQ(mistake("placeto:moves=64,epsilon=0.2,learning-rate=0.001"), "none");
-}
-
 TEST(Placeto, ListsItsLayers) {
   std::int64_t weights = 0;
   const auto agent = make("placeto:preset=released");

@@ -45,10 +45,10 @@ std::string training_without_memory(std::int64_t feasible_only_after, std::vecto
   Session session(problem, {.seed = 1, .max_evaluations = 8});
   policy.parameters().initialize(session.random());
   Session* const sessions[] = {&session};
-  rnn::Trainer training({.sampling = {.placements = 4},
-                         .reward = {.feasible_only_after = feasible_only_after},
-                         .learning = {.normalize_advantages = true}},
-                        policy, sessions);
+  rnn::RecurrentTrainer training({.sampling = {.placements = 4},
+                                  .reward = {.feasible_only_after = feasible_only_after},
+                                  .learning = {.normalize_advantages = true}},
+                                 policy, sessions);
   training.run({});
   weights.assign(policy.parameters().values().begin(), policy.parameters().values().end());
   return training.to_json();
@@ -104,7 +104,8 @@ std::vector<double> norms_of(const policy_gradient::LearningOptions& options) {
   session.evaluate(Placement(problem.num_groups()));  // before the training, so it does not count
   policy.parameters().initialize(session.random());
   Session* const sessions[] = {&session};
-  rnn::Trainer training({.sampling = {.placements = 1}, .learning = options}, policy, sessions);
+  rnn::RecurrentTrainer training({.sampling = {.placements = 1}, .learning = options}, policy,
+                                 sessions);
   std::vector<double> norms;
   training.run([&](const TrainingUpdate& update) {
     norms.push_back(update.gradient_norm);
@@ -149,9 +150,9 @@ std::vector<double> gradient_of(const std::vector<const Problem*>& problems, std
         std::make_unique<Session>(*problem, Session::Options{.seed = 1, .max_evaluations = 4}));
     pointers.push_back(sessions.back().get());
   }
-  rnn::Trainer training({.sampling = {.problems = together, .placements = 4},
-                         .learning = {.max_grad_norm = 1e6, .normalize_advantages = true}},
-                        policy, pointers);
+  rnn::RecurrentTrainer training({.sampling = {.problems = together, .placements = 4},
+                                  .learning = {.max_grad_norm = 1e6, .normalize_advantages = true}},
+                                 policy, pointers);
   std::size_t reports = 0;
   training.run([&](const TrainingUpdate& update) {
     EXPECT_EQ(update.update, 1);

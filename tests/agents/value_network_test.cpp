@@ -1,4 +1,4 @@
-#include "agents/src/placeto/value_network.hpp"
+#include "agents/src/learned_search/value_network.hpp"
 
 #include "support/problems.hpp"
 #include "tape_differences.hpp"
@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace emplace::agents::placeto::value_network_test {
+namespace emplace::agents::learned_search::value_network_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -15,7 +15,7 @@ using Devices = std::vector<DeviceId>;
 // A step of a placement, and moves of single groups and of pairs in it.
 struct Scene {
   Scene(const Problem& problem, const Placement& placement)
-      : neighbourhoods(problem), step(problem), features(step, 100) {
+      : neighbours(problem), step(problem), features(step, 100) {
     Session session(problem, {});
     StepOutline outline;
     const Evaluation evaluation = session.evaluate(placement, outline);
@@ -37,12 +37,12 @@ struct Scene {
 
   template <class Scalar>
   nn::Value values(nn::Tape<Scalar>& tape, const ValueNetwork<Scalar>& network) const {
-    const nn::Value embeddings = network.embeddings(tape, neighbourhoods, attributes);
+    const nn::Value embeddings = network.embeddings(tape, neighbours, attributes);
     const nn::Value pools = network.pools(tape, embeddings, on_device);
     return network.values(tape, network.descriptions(tape, embeddings, pools, batch));
   }
 
-  Neighbourhoods neighbourhoods;
+  GroupNeighbours neighbours;
   ObservedStep step;
   MoveFeatures features;
   std::vector<float> attributes;
@@ -109,15 +109,14 @@ TEST(ValueNetwork, KnowsNoNumbersOfDevices) {
 // distance of two edges and not of three.
 TEST(ValueNetwork, PassesAMessageOneEdgeFurtherInEachRound) {
   const Problem problem = test::make_problem(test::chain_graph({10, 10, 10, 10, 10}, 1));
-  const Neighbourhoods neighbourhoods(problem);
+  const GroupNeighbours neighbours(problem);
   std::vector<float> attributes(5 * kGroupAttributes, 0.5F);
   for (const int rounds : {0, 1, 2}) {
     ValueNetwork<float> network({.rounds = rounds});
     draw_parameters(network);
     const auto embedding = [&](std::size_t group) {
       nn::Tape<float> tape(network.parameters());
-      const nn::MatrixView<float> h =
-          tape.value(network.embeddings(tape, neighbourhoods, attributes));
+      const nn::MatrixView<float> h = tape.value(network.embeddings(tape, neighbours, attributes));
       std::vector<float> row;
       for (std::size_t column = 0; column < h.columns; ++column) {
         row.push_back(h(group, column));
@@ -138,4 +137,4 @@ TEST(ValueNetwork, PassesAMessageOneEdgeFurtherInEachRound) {
 }
 
 }  // namespace
-}  // namespace emplace::agents::placeto::value_network_test
+}  // namespace emplace::agents::learned_search::value_network_test

@@ -220,7 +220,7 @@ TEST(Suite, TheShippedSuitesOfThePaperCanBeRead) {
     const Suite suite = load_suite(name);
     EXPECT_EQ(suite.families.size(), 3U);
     EXPECT_FALSE(suite.policies.empty());
-    EXPECT_THAT(suite.baselines, ElementsAre("placeto zero-shot, 257"));
+    EXPECT_THAT(suite.baselines, ElementsAre("learned-search zero-shot, 257"));
   }
 }
 
@@ -255,7 +255,7 @@ TEST(Suite, QuickstartIsInceptionOnTwoAndFourGpusWithAgentsOfAllKinds) {
     if (name == "exact" || name == "exec" || name.starts_with("test-")) {
       continue;  // for small problems, for programs of users, and of executor_test.cpp
     }
-    if (!agents::AgentRegistry::global().info(name).trainable || name == "placeto") {
+    if (!agents::AgentRegistry::global().info(name).trainable || name == "learned-search") {
       quick.push_back(name);
     }
   }

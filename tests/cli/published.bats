@@ -41,7 +41,7 @@ sys.exit("\n".join(wrong) or 0)
 END
 }
 
-@test "published cells of searches, heuristics and placeto repeat bit for bit" {
+@test "published cells of searches, heuristics and learned-search repeat bit for bit" {
   repeats hdp-table
 }
 

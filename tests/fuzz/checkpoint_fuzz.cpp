@@ -14,7 +14,7 @@ namespace bench = emplace::bench;
 
 // The agents of the corpus; others cost time.
 constexpr std::string_view kAgents[] = {
-    "placeto",
+    "learned-search",
     "placeto:preset=released,pooling=all,rounds=1,workers=2,start=best",
     "rnn-colocrl:hidden=8,adjacency=8",
 };

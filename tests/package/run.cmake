@@ -111,13 +111,13 @@ file(GLOB_RECURSE module ${WORK_DIR}/moved/lib/_core*.so)
 if(module)
   file(WRITE ${WORK_DIR}/all.json [[
 {"schema": "emplace-suite", "version": 1, "name": "all", "graphs": ["inception-v3"], "clusters": ["p2-8xlarge-2"],
- "agents": ["heft", "multilevel", "placeto", "my-agent", {"agent": "exec:./hill_climb.py", "name": "a program"}],
+ "agents": ["heft", "multilevel", "learned-search", "my-agent", {"agent": "exec:./hill_climb.py", "name": "a program"}],
  "repetitions": 2, "max_evaluations": 50}]])
   run(${CMAKE_COMMAND} -E copy ${SOURCE_DIR}/examples/exec/hill_climb.py ${SOURCE_DIR}/examples/python/my_agent.py
       ${WORK_DIR})
   execute_process(COMMAND ${emplace} --plugin ${plugin} run all.json --python my_agent.py -o all --threads 1 --json
                   WORKING_DIRECTORY ${WORK_DIR} OUTPUT_VARIABLE report COMMAND_ERROR_IS_FATAL ANY)
-  foreach(agent IN ITEMS heft multilevel placeto my-agent "a program" mutate)
+  foreach(agent IN ITEMS heft multilevel learned-search my-agent "a program" mutate)
     if(NOT report MATCHES "\"agent\": \"${agent}\"")
       message(FATAL_ERROR "${agent} is not in the report of all kinds of agents: ${report}")
     endif()

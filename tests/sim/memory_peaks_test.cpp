@@ -1,4 +1,4 @@
-#include "sim/src/placeto/memory_peaks.hpp"
+#include "sim/src/placeto_model/memory_peaks.hpp"
 
 #include <emplace/base/random.hpp>
 
@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-namespace emplace::placeto::memory_peaks_test {
+namespace emplace::placeto_model::memory_peaks_test {
 namespace {
 
 // Follows the rule to the letter: sort all changes by time, allocations before frees, and add up.
@@ -113,4 +113,4 @@ TEST(MemoryPeaks, StandsTimesThatAreAlmostEqual) {
 }
 
 }  // namespace
-}  // namespace emplace::placeto::memory_peaks_test
+}  // namespace emplace::placeto_model::memory_peaks_test

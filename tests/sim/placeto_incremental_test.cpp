@@ -1,7 +1,7 @@
 // Is an incremental run of a few moved groups a full run to the last bit? Walks like those of
 // searches, each step compared with that of an engine that forgets.
 
-#include "sim/src/placeto/placeto_engine.hpp"
+#include "sim/src/placeto_model/placeto_engine.hpp"
 #include "support/problems.hpp"
 #include "support/walks.hpp"
 
@@ -24,7 +24,7 @@
 namespace emplace::placeto_incremental_test {
 namespace {
 
-using placeto::PlacetoEngine;
+using placeto_model::PlacetoEngine;
 using test::climb;
 using test::gather;
 using test::make_problem;

@@ -30,11 +30,12 @@ class FitSearch {
   FitSearch(const Problem& problem, Session& session, Simulator& simulator)
       : problem_(problem), session_(session), simulator_(simulator) {}
 
-  // Repairs a placement and keeps it if it is the best. Requires: the budget is not spent.
+  // Repairs a placement and keeps it if it is the best. Its first simulation was made before.
+  // Requires: the budget is not spent.
   void repair_one(const Placement& placement) {
     Repair repaired = repair(problem_, simulator_, placement,
-                             std::min(kMaxSimulations, session_.evaluations_left()));
-    session_.charge(repaired.simulations);
+                             std::min(kMaxSimulations, session_.evaluations_left() + 1));
+    session_.charge(repaired.simulations - 1);
     if (best_.placement.size() == 0 || is_better(repaired, best_)) {
       best_ = std::move(repaired);
     }

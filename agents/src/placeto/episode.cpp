@@ -10,7 +10,7 @@
 
 namespace emplace::agents::placeto {
 
-RolloutCollector::RolloutCollector(const Network<float>& network)
+RolloutCollector::RolloutCollector(const PolicyNetwork<float>& network)
     : network_(&network), tape_(network.parameters()) {}
 
 bool RolloutCollector::collect(Environment& environment, std::size_t workers, bool greedy) {

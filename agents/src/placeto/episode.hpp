@@ -18,7 +18,7 @@ namespace emplace::agents::placeto {
 class RolloutCollector {
  public:
   /// Uses the policy of `network`. Requires: it outlives this.
-  explicit RolloutCollector(const Network<float>& network);
+  explicit RolloutCollector(const PolicyNetwork<float>& network);
 
   /// Runs an episode for each of `workers`, 1 to 8, with greedy or sampled actions, and stores it
   /// in the environment's rollout. Returns false if the budget ended first.
@@ -39,9 +39,9 @@ class RolloutCollector {
   void keep_start_times(Environment& environment, std::size_t step);
   void act(Environment& environment, std::size_t step, bool greedy);
 
-  const Network<float>* network_;
+  const PolicyNetwork<float>* network_;
   nn::Tape<float> tape_;
-  Network<float>::Lists lists_;
+  PolicyNetwork<float>::Lists lists_;
   std::vector<Placement> placements_;  // by worker
   std::vector<Placement> simulated_;   // by worker: the last one evaluated, and its outcome
   std::vector<Outcome> outcomes_;

@@ -40,10 +40,10 @@ MessagePassing message_passing(std::size_t num_groups, const nn::SegmentSum& nei
 Graph::Graph(const Problem& problem)
     : num_devices_(problem.placeable_devices().size()),
       order_(problem.group_order().begin(), problem.group_order().end()),
-      neighbourhoods_(problem) {
+      neighbours_(problem) {
   read_features(problem);
-  forward_ = message_passing(size(), neighbourhoods_.producers);
-  backward_ = message_passing(size(), neighbourhoods_.consumers);
+  forward_ = message_passing(size(), neighbours_.producers);
+  backward_ = message_passing(size(), neighbours_.consumers);
 }
 
 void Graph::read_features(const Problem& problem) {
@@ -112,10 +112,10 @@ void Graph::find_relations(GroupId current, std::vector<Relation>& relations) co
     }
   };
   for (const GroupId group : order_) {
-    inherit(group, neighbourhoods_.producers, Relation::kDescendant);
+    inherit(group, neighbours_.producers, Relation::kDescendant);
   }
   for (auto group = order_.rbegin(); group != order_.rend(); ++group) {
-    inherit(*group, neighbourhoods_.consumers, Relation::kAncestor);
+    inherit(*group, neighbours_.consumers, Relation::kAncestor);
   }
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// The graph that Placeto's network reads: fixed features of the groups, the neighbourhoods for
+// The graph that Placeto's network reads: fixed features of the groups, the neighbours for
 // message passing, and reachability. Its memory is linear in groups and edges.
 
+#include "group_neighbours.hpp"
 #include "nn/segment_sum.hpp"
-#include "placeto/neighbourhoods.hpp"
 
 #include <emplace/base/id_vector.hpp>
 #include <emplace/base/ids.hpp>
@@ -80,7 +80,7 @@ class Graph {
   MessagePassing forward_;
   MessagePassing backward_;
   std::vector<GroupId> order_;  // topological
-  Neighbourhoods neighbourhoods_;
+  GroupNeighbours neighbours_;
 };
 
 }  // namespace emplace::agents::placeto

@@ -16,10 +16,10 @@ constexpr std::size_t kPiecesAtATime = 32;  // bounds the memory of their gradie
 }  // namespace
 
 struct Learner::Workspace {
-  explicit Workspace(const Network<float>& network) : tape(network.parameters()) {}
+  explicit Workspace(const PolicyNetwork<float>& network) : tape(network.parameters()) {}
 
   nn::Tape<float> tape;
-  Network<float>::Lists lists;
+  PolicyNetwork<float>::Lists lists;
   std::vector<Observation> observations;
 };
 
@@ -32,13 +32,13 @@ struct Learner::Piece {
 };
 
 struct Learner::Workspaces {
-  explicit Workspaces(const Network<float>& network)
+  explicit Workspaces(const PolicyNetwork<float>& network)
       : by_thread([&network] { return Workspace(network); }) {}
 
   tbb::enumerable_thread_specific<Workspace> by_thread;
 };
 
-Learner::Learner(const Options& options, Network<float>& network,
+Learner::Learner(const Options& options, PolicyNetwork<float>& network,
                  std::span<Session* const> sessions)
     : network_(&network),
       optimizer_(options.learning, network.parameters(), sessions),

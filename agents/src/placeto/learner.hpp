@@ -32,7 +32,8 @@ struct Experience {
 class Learner {
  public:
   /// Begins a training of `network` with the budgets of `sessions`. Requires: both outlive this.
-  Learner(const Options& options, Network<float>& network, std::span<Session* const> sessions);
+  Learner(const Options& options, PolicyNetwork<float>& network,
+          std::span<Session* const> sessions);
   ~Learner();
 
   /// Begins an update, whose learning rate and entropy weight are those of the budget that is spent
@@ -64,7 +65,7 @@ class Learner {
   void add_gradients(std::span<const Piece> pieces);
   void add_piece(Workspace& workspace, const Piece& piece, std::span<float> gradient) const;
 
-  Network<float>* network_;
+  PolicyNetwork<float>* network_;
   policy_gradient::PolicyOptimizer optimizer_;
   std::vector<float> gradient_;
   std::vector<std::vector<float>> piece_gradients_;

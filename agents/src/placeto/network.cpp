@@ -15,7 +15,7 @@ constexpr float kMaxTransfer = 10;  // longer transfers all count as this one
 }  // namespace
 
 template <class Scalar>
-Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
+PolicyNetwork<Scalar>::PolicyNetwork(const NetworkOptions& options, std::size_t num_devices)
     : options_(options) {
   // Cost, bytes and the one-hot device, or times and whether the group is on the candidate; then
   // visits, whether the group is current, and its start time.
@@ -37,7 +37,7 @@ Network<Scalar>::Network(const NetworkOptions& options, std::size_t num_devices)
 }
 
 template <class Scalar>
-void Network<Scalar>::initialize(RandomStream& random) {
+void PolicyNetwork<Scalar>::initialize(RandomStream& random) {
   parameters_.initialize(random);
   if (options_.zero_init) {
     const nn::Layer& last = parameters_.layer(head_.back());
@@ -46,8 +46,8 @@ void Network<Scalar>::initialize(RandomStream& random) {
 }
 
 template <class Scalar>
-typename Network<Scalar>::Mlp Network<Scalar>::add_mlp(const std::string& name,
-                                                       const std::vector<std::size_t>& widths) {
+typename PolicyNetwork<Scalar>::Mlp PolicyNetwork<Scalar>::add_mlp(
+    const std::string& name, const std::vector<std::size_t>& widths) {
   Mlp mlp;
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
     mlp.push_back(parameters_.add(name + "/" + std::to_string(i), widths[i], widths[i + 1]));
@@ -56,15 +56,15 @@ typename Network<Scalar>::Mlp Network<Scalar>::add_mlp(const std::string& name,
 }
 
 template <class Scalar>
-typename Network<Scalar>::Aggregator Network<Scalar>::add_aggregator(const std::string& name,
-                                                                     std::size_t width) {
+typename PolicyNetwork<Scalar>::Aggregator PolicyNetwork<Scalar>::add_aggregator(
+    const std::string& name, std::size_t width) {
   return {add_mlp(name + "/message", {width, width, width}),
           add_mlp(name + "/update", {width, width, width})};
 }
 
 template <class Scalar>
-Value Network<Scalar>::apply(nn::Tape<Scalar>& tape, const Mlp& mlp, Value x,
-                             Activation last) const {
+Value PolicyNetwork<Scalar>::apply(nn::Tape<Scalar>& tape, const Mlp& mlp, Value x,
+                                   Activation last) const {
   for (const nn::LayerId layer : mlp) {
     x = tape.affine(x, layer, layer == mlp.back() ? last : Activation::kRelu);
   }
@@ -72,8 +72,8 @@ Value Network<Scalar>::apply(nn::Tape<Scalar>& tape, const Mlp& mlp, Value x,
 }
 
 template <class Scalar>
-Value Network<Scalar>::features(nn::Tape<Scalar>& tape, const Graph& graph,
-                                std::span<const View> views, std::size_t lanes) const {
+Value PolicyNetwork<Scalar>::features(nn::Tape<Scalar>& tape, const Graph& graph,
+                                      std::span<const View> views, std::size_t lanes) const {
   const Value value = tape.input(graph.size() * lanes, width_);
   const nn::MatrixView<Scalar> x = tape.value(value);
   for (std::size_t lane = 0; lane < views.size(); ++lane) {
@@ -105,9 +105,9 @@ Value Network<Scalar>::features(nn::Tape<Scalar>& tape, const Graph& graph,
 }
 
 template <class Scalar>
-Value Network<Scalar>::after_rounds(nn::Tape<Scalar>& tape, const MessagePassing& edges,
-                                    const Aggregator& aggregator, Value s,
-                                    std::size_t lanes) const {
+Value PolicyNetwork<Scalar>::after_rounds(nn::Tape<Scalar>& tape, const MessagePassing& edges,
+                                          const Aggregator& aggregator, Value s,
+                                          std::size_t lanes) const {
   if (edges.aggregate.rows() == 0) {
     return s;
   }
@@ -123,8 +123,8 @@ Value Network<Scalar>::after_rounds(nn::Tape<Scalar>& tape, const MessagePassing
 }
 
 template <class Scalar>
-void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const View> views,
-                                 std::size_t lanes) const {
+void PolicyNetwork<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const View> views,
+                                       std::size_t lanes) const {
   pass.own.clear();
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
     pass.members[pool].clear();
@@ -166,8 +166,8 @@ void Network<Scalar>::list_pools(Pass& pass, const Graph& graph, std::span<const
 }
 
 template <class Scalar>
-Value Network<Scalar>::scores(nn::Tape<Scalar>& tape, Pass& pass, const Graph& graph,
-                              std::span<const View> views, std::size_t lanes) const {
+Value PolicyNetwork<Scalar>::scores(nn::Tape<Scalar>& tape, Pass& pass, const Graph& graph,
+                                    std::span<const View> views, std::size_t lanes) const {
   const Value s = apply(tape, transform_, features(tape, graph, views, lanes), Activation::kNone);
   const Value embedding =
       tape.concat(std::array{after_rounds(tape, graph.forward(), forward_, s, lanes),
@@ -188,9 +188,9 @@ Value Network<Scalar>::scores(nn::Tape<Scalar>& tape, Pass& pass, const Graph& g
 
 // Turns the scores of a decision's candidates, which are consecutive rows, into a row of logits.
 template <class Scalar>
-Value Network<Scalar>::logits_of_scores(nn::Tape<Scalar>& tape, Lists& lists,
-                                        std::size_t num_decisions, std::size_t num_devices,
-                                        std::size_t lanes) const {
+Value PolicyNetwork<Scalar>::logits_of_scores(nn::Tape<Scalar>& tape, Lists& lists,
+                                              std::size_t num_decisions, std::size_t num_devices,
+                                              std::size_t lanes) const {
   lists.of_candidate.resize(std::max(lists.of_candidate.size(), num_devices));
   lists.columns.clear();
   for (std::size_t candidate = 0; candidate < num_devices; ++candidate) {
@@ -207,9 +207,9 @@ Value Network<Scalar>::logits_of_scores(nn::Tape<Scalar>& tape, Lists& lists,
 }
 
 template <class Scalar>
-Value Network<Scalar>::add_stay_bias(nn::Tape<Scalar>& tape, Lists& lists,
-                                     std::span<const Observation> observations,
-                                     Value logits) const {
+Value PolicyNetwork<Scalar>::add_stay_bias(nn::Tape<Scalar>& tape, Lists& lists,
+                                           std::span<const Observation> observations,
+                                           Value logits) const {
   const Value bias = tape.input(observations.size(), tape.value(logits).columns);
   lists.with_stay_bias.clear();
   for (std::size_t i = 0; i < observations.size(); ++i) {
@@ -224,8 +224,9 @@ Value Network<Scalar>::add_stay_bias(nn::Tape<Scalar>& tape, Lists& lists,
 }
 
 template <class Scalar>
-Value Network<Scalar>::logits(nn::Tape<Scalar>& tape, Lists& lists, const Graph& graph,
-                              std::span<const Observation> observations, std::size_t lanes) const {
+Value PolicyNetwork<Scalar>::logits(nn::Tape<Scalar>& tape, Lists& lists, const Graph& graph,
+                                    std::span<const Observation> observations,
+                                    std::size_t lanes) const {
   const std::size_t each = lanes_per_decision(graph.num_devices());
   lists.views.clear();
   for (const Observation& observation : observations) {
@@ -250,7 +251,7 @@ Value Network<Scalar>::logits(nn::Tape<Scalar>& tape, Lists& lists, const Graph&
   return options_.stay_bias > 0 ? add_stay_bias(tape, lists, observations, logits) : logits;
 }
 
-template class Network<float>;
-template class Network<double>;
+template class PolicyNetwork<float>;
+template class PolicyNetwork<double>;
 
 }  // namespace emplace::agents::placeto

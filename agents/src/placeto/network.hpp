@@ -47,11 +47,11 @@ struct Observation {
 
 /// Computes logits with the parameters of a tape.
 template <class Scalar>
-class Network {
+class PolicyNetwork {
  public:
   /// Makes a network whose parameters are all 0. With scored candidates it fits any number of
   /// devices.
-  Network(const NetworkOptions& options, std::size_t num_devices);
+  PolicyNetwork(const NetworkOptions& options, std::size_t num_devices);
 
   nn::Parameters<Scalar>& parameters() { return parameters_; }
   const nn::Parameters<Scalar>& parameters() const { return parameters_; }

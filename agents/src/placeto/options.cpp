@@ -1,21 +1,7 @@
 #include "options.hpp"
 
-#include <emplace/base/error.hpp>
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 namespace emplace::agents::placeto {
 namespace {
-
-// What all algorithms read, and what only one reads. The others read all the rest.
-constexpr std::array<std::string_view, 6> kOfAll = {
-    "algorithm", "groups", "rounds", "workers", "learning-rate", "learning-rate-end"};
-constexpr std::array<std::string_view, 5> kOfRegression = {"moves", "levels", "epsilon",
-                                                           "pretrained", "online-learning-rate"};
 
 OptionTable<Options> declare() {
   OptionTable<Options> table;
@@ -72,48 +58,11 @@ OptionTable<Options> declare() {
                 kForExperts);
 
   auto update = table.group("learning", &Options::update);
-  update.choice("algorithm", &UpdateOptions::algorithm, {"regression", "reinforce"},
-                "regression: learns to predict what moves of groups and clusters gain; "
-                "reinforce: policy gradient of visits to one group after the other");
   policy_gradient::declare_learning_options(table, &Options::learning);
   update.number("baseline-episodes", &UpdateOptions::baseline_episodes, 0, 1000,
                 "rounds of episodes that the baseline of each step averages; 0: no baseline",
                 kForExperts);
-
-  auto regression = table.group("regression", &Options::regression);
-  regression.number(
-      "moves", &RegressionOptions::moves, 1, 4096,
-      "moves that the network rates after a move that is kept; after others, a quarter of that");
-  regression.choice("levels", &RegressionOptions::levels, {"learned", "random", "finest"},
-                    "how many groups move at once: learned, as many as the move of the highest "
-                    "value has (one, a cluster or a layer); random; finest, one",
-                    kForExperts);
-  regression.number("epsilon", &RegressionOptions::epsilon, 0, 1, "probability of a random move",
-                    kForExperts);
-  regression.flag("pretrained", &RegressionOptions::pretrained,
-                  "begins with the policy that comes with emplace, which has 2 rounds; if false, "
-                  "or with other rounds, with a random one");
-  regression.number("online-learning-rate", &RegressionOptions::online_learning_rate, 0, 1,
-                    "learning rate while a graph is placed; 0: the policy stays as it is",
-                    kForExperts);
   return table;
-}
-
-// An option that changes nothing was meant for another algorithm.
-void refuse_unused(const Params& params) {
-  const auto& algorithm = params.get<std::string>("algorithm");
-  for (const ParamSpec& option : option_table().parameters()) {
-    const bool is_of_regression =
-        std::ranges::find(kOfRegression, option.name) != kOfRegression.end();
-    const ParamValue& value = params.values().at(option.name);
-    if (std::ranges::find(kOfAll, option.name) == kOfAll.end() &&
-        is_of_regression != (algorithm == "regression") && value != option.default_value) {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("agent placeto: {}={} has no effect with algorithm={}{}", option.name,
-                              emplace::to_string(value), algorithm,
-                              is_of_regression ? "" : "; did you mean preset=paper?"));
-    }
-  }
 }
 
 }  // namespace
@@ -121,23 +70,6 @@ void refuse_unused(const Params& params) {
 const OptionTable<Options>& option_table() {
   static const OptionTable<Options> table = declare();
   return table;
-}
-
-Options read_options(const Params& params) {
-  refuse_unused(params);
-  return option_table().read(params);
-}
-
-ValuePolicyOptions value_policy_options(const Options& options) {
-  return {.network = {.rounds = options.network.rounds},
-          .learning = {.moves = {.moves = options.regression.moves,
-                                 .levels = options.regression.levels,
-                                 .epsilon = options.regression.epsilon,
-                                 .learning_rate = options.regression.online_learning_rate},
-                       .workers = options.episode.workers,
-                       .learning_rate = options.learning.learning_rate,
-                       .learning_rate_end = options.learning.learning_rate_end},
-          .pretrained = options.regression.pretrained};
 }
 
 }  // namespace emplace::agents::placeto

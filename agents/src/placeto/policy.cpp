@@ -4,25 +4,26 @@
 
 namespace emplace::agents::placeto {
 
-Policy::Policy(const Options& options, std::size_t num_devices)
+PlacetoPolicy::PlacetoPolicy(const Options& options, std::size_t num_devices)
     : options_(options),
       num_devices_(options.network.score_candidates ? 0 : num_devices),
       network_(options.network, num_devices),
       collectors_([this] { return RolloutCollector(network_); }) {}
 
-void Policy::initialize(RandomStream& random) { network_.initialize(random); }
+void PlacetoPolicy::initialize(RandomStream& random) { network_.initialize(random); }
 
-std::vector<std::pair<std::string, nn::Parameters<float>*>> Policy::networks() {
+std::vector<std::pair<std::string, nn::Parameters<float>*>> PlacetoPolicy::networks() {
   return {{"layers", &network_.parameters()}};
 }
 
-void Policy::run_greedy_episode(Session& session) {
+void PlacetoPolicy::run_greedy_episode(Session& session) {
   Environment environment(session, options_);
   collector().collect(environment, 1, true);
 }
 
-std::unique_ptr<policy_gradient::Trainer> Policy::make_trainer(std::span<Session* const> sessions) {
-  return std::make_unique<Trainer>(options_, *this, sessions);
+std::unique_ptr<policy_gradient::Trainer> PlacetoPolicy::make_trainer(
+    std::span<Session* const> sessions) {
+  return std::make_unique<PlacetoTrainer>(options_, *this, sessions);
 }
 
 }  // namespace emplace::agents::placeto

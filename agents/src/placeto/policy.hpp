@@ -12,9 +12,9 @@
 namespace emplace::agents::placeto {
 
 /// Holds the network of a policy, and collects rollouts with them.
-class Policy final : public policy_gradient::PolicyModel {
+class PlacetoPolicy final : public policy_gradient::PolicyModel {
  public:
-  Policy(const Options& options, std::size_t num_devices);
+  PlacetoPolicy(const Options& options, std::size_t num_devices);
 
   std::size_t num_devices() const override { return num_devices_; }
   void initialize(RandomStream& random) override;
@@ -23,7 +23,7 @@ class Policy final : public policy_gradient::PolicyModel {
   std::unique_ptr<policy_gradient::Trainer> make_trainer(
       std::span<Session* const> sessions) override;
 
-  Network<float>& network() { return network_; }
+  PolicyNetwork<float>& network() { return network_; }
 
   /// Returns the collector of this thread.
   RolloutCollector& collector() { return collectors_.local(); }
@@ -31,7 +31,7 @@ class Policy final : public policy_gradient::PolicyModel {
  private:
   Options options_;
   std::size_t num_devices_;  // 0: any
-  Network<float> network_;
+  PolicyNetwork<float> network_;
   tbb::enumerable_thread_specific<RolloutCollector> collectors_;
 };
 

@@ -2,9 +2,6 @@
 
 namespace emplace::agents::placeto {
 
-// default: episodes on all groups, in which a graph network that was trained on many graphs chooses
-// moves and learns from each.
-//
 // paper: a visit is credited with the time that it saves soon, and little with what later, random
 // visits do (discount); episodes start at the best placement and leave most groups in place (stay
 // bias); what stays unchanged is not evaluated again; devices are encoded by features.
@@ -13,15 +10,7 @@ namespace emplace::agents::placeto {
 // has them. The rest follows their code: four workers, each with a start of its own; the first
 // episodes are greedy; the limit of memory is 8 GB for every device; the entropy weight stays.
 std::vector<Preset> presets() {
-  return {{.name = "default",
-           .summary = "moves of groups and clusters, rated by a trained graph network that keeps "
-                      "learning from each evaluation",
-           .defaults = {{"algorithm", "regression"},
-                        {"groups", 0},
-                        {"rounds", 2},
-                        {"workers", 8},
-                        {"learning-rate", 3e-3}}},
-          {.name = "paper",
+  return {{.name = "paper",
            .summary = "the algorithm of the paper, with hyperparameters for few evaluations",
            .defaults = {{"device-encoding", "features"},
                         {"stay-bias", 3.0},

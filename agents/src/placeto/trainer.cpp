@@ -14,14 +14,15 @@ constexpr std::int64_t kGreedyPeriod = 999;  // rounds; of the authors' file
 
 }  // namespace
 
-Trainer::Trainer(const Options& options, Policy& policy, std::span<Session* const> sessions)
+PlacetoTrainer::PlacetoTrainer(const Options& options, PlacetoPolicy& policy,
+                               std::span<Session* const> sessions)
     : options_(options), policy_(&policy), learner_(options, policy.network(), sessions) {
   for (Session* session : sessions) {
     environments_.emplace_back(*session, options);
   }
 }
 
-void Trainer::run(const TrainingCallback& callback) {
+void PlacetoTrainer::run(const TrainingCallback& callback) {
   const auto is_exhausted = [](const Environment& environment) {
     return environment.session->exhausted();
   };
@@ -40,7 +41,7 @@ void Trainer::run(const TrainingCallback& callback) {
 }
 
 // A round has an episode for each worker, on the problems in turn.
-std::vector<Trainer::EpisodeBatch> Trainer::next_episodes() {
+std::vector<PlacetoTrainer::EpisodeBatch> PlacetoTrainer::next_episodes() {
   std::vector<std::size_t> workers(environments_.size(), 0);
   for (std::size_t worker = 0; worker < options_.episode.workers; ++worker) {
     ++workers[next_++ % environments_.size()];
@@ -61,7 +62,7 @@ std::vector<Trainer::EpisodeBatch> Trainer::next_episodes() {
 }
 
 // The workers of one problem share a forward pass; problems run in parallel.
-void Trainer::run_episodes(std::span<EpisodeBatch> batches, bool greedy) {
+void PlacetoTrainer::run_episodes(std::span<EpisodeBatch> batches, bool greedy) {
   policy_gradient::in_parallel(batches.size(), [&](std::size_t i) {
     EpisodeBatch& batch = batches[i];
     batch.is_complete =
@@ -72,7 +73,8 @@ void Trainer::run_episodes(std::span<EpisodeBatch> batches, bool greedy) {
   }
 }
 
-bool Trainer::learn(std::span<const EpisodeBatch> batches, const TrainingCallback& callback) {
+bool PlacetoTrainer::learn(std::span<const EpisodeBatch> batches,
+                           const TrainingCallback& callback) {
   std::vector<Experience> experiences;
   std::vector<TrainingUpdate> reports;
   for (const EpisodeBatch& batch : batches) {
@@ -108,7 +110,7 @@ bool Trainer::learn(std::span<const EpisodeBatch> batches, const TrainingCallbac
   return goes_on;
 }
 
-std::string Trainer::to_json() const {
+std::string PlacetoTrainer::to_json() const {
   std::string environments;
   for (const Environment& environment : environments_) {
     environments += (environments.empty() ? "\n" : ",\n") + environment.to_json();
@@ -119,7 +121,7 @@ std::string Trainer::to_json() const {
       round_, next_, episodes_, learner_.to_json(), environments);
 }
 
-void Trainer::load(const JsonCursor& json) {
+void PlacetoTrainer::load(const JsonCursor& json) {
   using policy_gradient::elements_by_problem;
   using policy_gradient::read_count;
   json.expect_only({"round", "next", "episodes", "learner", "environments"});

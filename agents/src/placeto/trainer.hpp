@@ -17,10 +17,10 @@
 namespace emplace::agents::placeto {
 
 /// Trains a policy on the problems of some sessions.
-class Trainer final : public policy_gradient::Trainer {
+class PlacetoTrainer final : public policy_gradient::Trainer {
  public:
   /// Begins a training. Requires: `policy` and the sessions outlive this.
-  Trainer(const Options& options, Policy& policy, std::span<Session* const> sessions);
+  PlacetoTrainer(const Options& options, PlacetoPolicy& policy, std::span<Session* const> sessions);
 
   void run(const TrainingCallback& callback) override;
   std::string to_json() const override;
@@ -40,7 +40,7 @@ class Trainer final : public policy_gradient::Trainer {
   bool learn(std::span<const EpisodeBatch> batches, const TrainingCallback& callback);
 
   Options options_;
-  Policy* policy_;
+  PlacetoPolicy* policy_;
   Learner learner_;
   std::vector<Environment> environments_;  // one for each session
   std::int64_t round_ = 0;                 // number of the next one

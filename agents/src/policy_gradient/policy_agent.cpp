@@ -22,10 +22,14 @@ Placement best_of(const Problem& problem, const Session& session) {
 Placement PolicyAgent::place(const Problem& problem, Session& session) {
   Session* const sessions[] = {&session};
   if (problem.placeable_devices().size() > 1) {
-    if (policy_) {
-      place_with_policy(problem, session);
+    const bool is_trained = policy_ != nullptr;
+    ensure_policy(sessions);
+    if (!policy_->search(session)) {
+      if (is_trained) {
+        policy_->run_greedy_episode(session);
+      }
+      train(sessions, {});
     }
-    train(sessions, {});
   }
   return best_of(problem, session);
 }

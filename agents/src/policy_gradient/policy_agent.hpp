@@ -55,6 +55,10 @@ class PolicyModel {
   /// Runs one episode of greedy actions.
   virtual void run_greedy_episode(Session& session) = 0;
 
+  /// Places with the whole budget by a search that the policy guides, and leaves the policy as it
+  /// is. Returns false, and does nothing, where there is no such search: then the agent trains.
+  virtual bool search(Session& /*session*/) const { return false; }
+
   /// Begins a training. Requires: at least one session; the policy and the sessions outlive it.
   virtual std::unique_ptr<Trainer> make_trainer(std::span<Session* const> sessions) = 0;
 };
@@ -79,14 +83,6 @@ class PolicyAgent : public TrainableAgent {
 
   /// Returns a policy for so many placeable devices.
   virtual std::unique_ptr<PolicyModel> make_policy(std::size_t num_devices) const = 0;
-
-  /// Returns the policy for the problem of a session. Makes one if there is none; throws
-  /// kUnsupported where it does not fit.
-  PolicyModel& policy_for(Session& session) {
-    Session* const sessions[] = {&session};
-    ensure_policy(sessions);
-    return *policy_;
-  }
 
  private:
   // Makes a policy if there is none, and fails where one does not fit.

@@ -45,7 +45,7 @@ class Model final : public policy_gradient::PolicyModel {
 
   std::unique_ptr<policy_gradient::Trainer> make_trainer(
       std::span<Session* const> sessions) override {
-    return std::make_unique<Trainer>(options_, policy_, sessions);
+    return std::make_unique<RecurrentTrainer>(options_, policy_, sessions);
   }
 
  private:

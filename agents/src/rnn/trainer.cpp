@@ -49,7 +49,7 @@ double mean_entropy(const nn::Tape<float>& tape, const std::deque<GroupedDraw>& 
 
 }  // namespace
 
-struct Trainer::Batch {
+struct RecurrentTrainer::Batch {
   std::size_t problem = 0;
   std::int64_t evaluations = 0;
   double mean_us = 0;
@@ -57,7 +57,7 @@ struct Trainer::Batch {
   std::vector<float> gradient{};  // empty if no placement counts
 };
 
-struct Trainer::Workspace {
+struct RecurrentTrainer::Workspace {
   explicit Workspace(const nn::Parameters<float>& parameters) : tape(parameters) {}
 
   nn::Tape<float> tape;
@@ -67,7 +67,7 @@ struct Trainer::Workspace {
 
 // As many as are used at a time: tapes keep their memory, so one for each thread that ever computed
 // a batch would be more than one for each batch of an update.
-class Trainer::Workspaces {
+class RecurrentTrainer::Workspaces {
  public:
   explicit Workspaces(const nn::Parameters<float>& parameters) : parameters_(&parameters) {}
 
@@ -152,8 +152,8 @@ void read_placements(const std::deque<GroupedDraw>& draws, const Problem& proble
   }
 }
 
-Trainer::Trainer(const Options& options, RecurrentPolicy<float>& policy,
-                 std::span<Session* const> sessions)
+RecurrentTrainer::RecurrentTrainer(const Options& options, RecurrentPolicy<float>& policy,
+                                   std::span<Session* const> sessions)
     : sampling_(options.sampling),
       reward_(options.reward),
       normalizes_advantages_(options.learning.normalize_advantages),
@@ -164,13 +164,13 @@ Trainer::Trainer(const Options& options, RecurrentPolicy<float>& policy,
   for (Session* session : sessions) {
     check_size(options, session->problem(), sampling_.placements,
                std::min(sampling_.problems, sessions.size()), Learns::kYes);
-    environments_.push_back({session, items_of(session->problem()), {}});
+    tasks_.push_back({session, items_of(session->problem()), {}});
   }
 }
 
-Trainer::~Trainer() = default;
+RecurrentTrainer::~RecurrentTrainer() = default;
 
-void Trainer::run(const TrainingCallback& callback) {
+void RecurrentTrainer::run(const TrainingCallback& callback) {
   for (bool goes_on = true; goes_on;) {
     std::vector<Batch> batches = next_batches();
     if (batches.empty()) {
@@ -180,7 +180,7 @@ void Trainer::run(const TrainingCallback& callback) {
     policy_gradient::in_parallel(batches.size(), [&](std::size_t i) {
       workspaces_->lend([&](Workspace& workspace) { sample(batches[i], workspace); });
     });
-    if (std::ranges::any_of(environments_, &Session::stopped, &Environment::session)) {
+    if (std::ranges::any_of(tasks_, &Session::stopped, &Task::session)) {
       return;
     }
     const double norm = step(batches);
@@ -194,7 +194,7 @@ void Trainer::run(const TrainingCallback& callback) {
           .episodes = episodes_,
           .session = batch.problem,
           .last_us = batch.mean_us,
-          .best_us = environments_[batch.problem].session->best_evaluation().objective_us(),
+          .best_us = tasks_[batch.problem].session->best_evaluation().objective_us(),
           .entropy = batch.entropy,
           .gradient_norm = norm,
           .is_last = &batch == &batches.back()};
@@ -203,31 +203,30 @@ void Trainer::run(const TrainingCallback& callback) {
   }
 }
 
-std::vector<Trainer::Batch> Trainer::next_batches() {
+std::vector<RecurrentTrainer::Batch> RecurrentTrainer::next_batches() {
   std::vector<Batch> batches;
   const std::size_t first = next_;
-  while (next_ - first < environments_.size() && batches.size() < sampling_.problems) {
-    const std::size_t problem = next_++ % environments_.size();
-    if (!environments_[problem].session->exhausted()) {
+  while (next_ - first < tasks_.size() && batches.size() < sampling_.problems) {
+    const std::size_t problem = next_++ % tasks_.size();
+    if (!tasks_[problem].session->exhausted()) {
       batches.push_back({.problem = problem});
     }
   }
   return batches;
 }
 
-void Trainer::sample(Batch& batch, Workspace& workspace) {
-  Environment& environment = environments_[batch.problem];
-  Session& session = *environment.session;
+void RecurrentTrainer::sample(Batch& batch, Workspace& workspace) {
+  Task& task = tasks_[batch.problem];
+  Session& session = *task.session;
   nn::Tape<float>& tape = workspace.tape;
   tape.clear();
   prepare_draws(sampling_, session.evaluations_left(), workspace.draws);
   ActionSampler sampler(&session.random());
   const bool is_noisy = optimizer_.updates() < sampling_.noise_updates;
-  policy_->place(tape, environment.items, sampler, is_noisy ? sampling_.logit_noise : 0,
-                 workspace.draws);
-  read_placements(workspace.draws, session.problem(), environment.items, workspace.placements);
+  policy_->place(tape, task.items, sampler, is_noisy ? sampling_.logit_noise : 0, workspace.draws);
+  read_placements(workspace.draws, session.problem(), task.items, workspace.placements);
   const std::vector<Evaluation> evaluations = session.evaluate(workspace.placements);
-  if (seed(environment, evaluations, workspace)) {
+  if (seed(task, evaluations, workspace)) {
     batch.gradient.assign(gradient_.size(), 0.0F);
     tape.backward(batch.gradient);
   }
@@ -238,7 +237,7 @@ void Trainer::sample(Batch& batch, Workspace& workspace) {
   batch.entropy = mean_entropy(tape, workspace.draws);
 }
 
-double Trainer::step(std::span<const Batch> batches) {
+double RecurrentTrainer::step(std::span<const Batch> batches) {
   std::ranges::fill(gradient_, 0.0F);
   float count = 0;
   for (const Batch& batch : batches) {
@@ -256,8 +255,8 @@ double Trainer::step(std::span<const Batch> batches) {
   return optimizer_.step(gradient_);
 }
 
-bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& evaluations,
-                   Workspace& workspace) const {
+bool RecurrentTrainer::seed(Task& task, const std::vector<Evaluation>& evaluations,
+                            Workspace& workspace) const {
   std::vector<std::size_t> counted;  // positions of the placements that count
   std::vector<double> advantages;    // of these; costs, until the baseline is known
   for (std::size_t i = 0; i < evaluations.size(); ++i) {
@@ -273,7 +272,7 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
   }
   const auto count = static_cast<double>(counted.size());
   const double sum = std::accumulate(advantages.begin(), advantages.end(), 0.0);
-  const double baseline = environment.baseline.before(sum / count);
+  const double baseline = task.baseline.before(sum / count);
   // Equal costs differ from the baseline only by what it lags behind. Scaled to 1, that would
   // drive a policy that has collapsed ever further.
   const auto [least, largest] = std::ranges::minmax(advantages);
@@ -295,7 +294,7 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
       workspace.tape.seed(value)(row, 0) = static_cast<float>(-optimizer_.entropy_weight() / count);
     }
     if (drawn.log_probabilities) {
-      for (std::size_t item = 0; item < environment.items.size(); ++item) {
+      for (std::size_t item = 0; item < task.items.size(); ++item) {
         workspace.tape.seed (*drawn.log_probabilities)(item, 0) += derivative;
       }
     }
@@ -303,22 +302,21 @@ bool Trainer::seed(Environment& environment, const std::vector<Evaluation>& eval
   return true;
 }
 
-std::string Trainer::to_json() const {
+std::string RecurrentTrainer::to_json() const {
   std::string baselines;
-  for (const Environment& environment : environments_) {
-    baselines += (baselines.empty() ? "" : ", ") + environment.baseline.to_json();
+  for (const Task& task : tasks_) {
+    baselines += (baselines.empty() ? "" : ", ") + task.baseline.to_json();
   }
   return fmt::format(R"({{"next": {}, "episodes": {}, "baselines": [{}], "optimizer": {}}})", next_,
                      episodes_, baselines, optimizer_.to_json());
 }
 
-void Trainer::load(const JsonCursor& json) {
+void RecurrentTrainer::load(const JsonCursor& json) {
   using policy_gradient::read_count;
   json.expect_only({"next", "episodes", "baselines", "optimizer"});
-  const auto baselines =
-      policy_gradient::elements_by_problem(json.at("baselines"), environments_.size());
-  for (std::size_t i = 0; i < environments_.size(); ++i) {
-    environments_[i].baseline.load(baselines[i]);
+  const auto baselines = policy_gradient::elements_by_problem(json.at("baselines"), tasks_.size());
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    tasks_[i].baseline.load(baselines[i]);
   }
   next_ = static_cast<std::size_t>(read_count(json.at("next")));
   episodes_ = read_count(json.at("episodes"));

@@ -35,12 +35,12 @@ namespace emplace::agents::rnn {
 double cost_of(const Evaluation& evaluation, double out_of_memory_s);
 
 /// Trains a policy on the problems of some sessions.
-class Trainer final : public policy_gradient::Trainer {
+class RecurrentTrainer final : public policy_gradient::Trainer {
  public:
   /// Starts with no update. Requires: `policy` and the sessions outlive this.
-  Trainer(const Options& options, RecurrentPolicy<float>& policy,
-          std::span<Session* const> sessions);
-  ~Trainer() override;
+  RecurrentTrainer(const Options& options, RecurrentPolicy<float>& policy,
+                   std::span<Session* const> sessions);
+  ~RecurrentTrainer() override;
 
   void run(const TrainingCallback& callback) override;
   std::string to_json() const override;
@@ -48,7 +48,7 @@ class Trainer final : public policy_gradient::Trainer {
 
  private:
   // One problem, with what lasts from update to update.
-  struct Environment {
+  struct Task {
     Session* session;
     std::vector<Item> items;
     policy_gradient::MovingBaseline baseline;
@@ -64,8 +64,7 @@ class Trainer final : public policy_gradient::Trainer {
   std::vector<Batch> next_batches();
   void sample(Batch& batch, Workspace& workspace);
   // Seeds the derivatives of the loss; returns false if no placement counts.
-  bool seed(Environment& environment, const std::vector<Evaluation>& evaluations,
-            Workspace& workspace) const;
+  bool seed(Task& task, const std::vector<Evaluation>& evaluations, Workspace& workspace) const;
   // Makes a step along the mean gradient; returns its norm.
   double step(std::span<const Batch> batches);
 
@@ -75,8 +74,8 @@ class Trainer final : public policy_gradient::Trainer {
   RecurrentPolicy<float>* policy_;
   policy_gradient::PolicyOptimizer optimizer_;
   std::unique_ptr<Workspaces> workspaces_;
-  std::vector<Environment> environments_;
-  std::size_t next_ = 0;  // environment of the next update, modulo their number
+  std::vector<Task> tasks_;
+  std::size_t next_ = 0;  // task of the next update, modulo their number
   std::int64_t episodes_ = 0;
   std::vector<float> gradient_;
 };

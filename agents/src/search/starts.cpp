@@ -53,9 +53,8 @@ Placement start_of_search(std::string_view start, const Problem& problem, Sessio
       return one_device;
     }
     Simulator simulator(problem);
-    Repair repaired =
-        repair(problem, simulator, std::move(one_device),
-               std::min<std::int64_t>(kMaxRepairSimulations, session.evaluations_left()));
+    Repair repaired = repair(problem, simulator, std::move(one_device),
+                             std::min(kMaxRepairSimulations, session.evaluations_left() + 1));
     session.charge(repaired.simulations - 1);  // not the one that tells whether it fits
     return std::move(repaired.placement);
   }

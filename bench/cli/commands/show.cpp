@@ -326,9 +326,10 @@ void add_show(CLI::App& app, Action& action) {
       "show",
       "Show a graph, cluster, device profile, agent, or anything else that has a name or a file");
   command->group("Look up");
-  set_examples(*command, {"emplace show inception-v3 --cluster p2-8xlarge-2",
-                          "emplace show placeto", "emplace show p2-8xlarge-2 > my-cluster.json",
-                          "emplace show k80 -o k80.svg", "emplace show placement.json"});
+  set_examples(*command,
+               {"emplace show inception-v3 --cluster p2-8xlarge-2", "emplace show learned-search",
+                "emplace show p2-8xlarge-2 > my-cluster.json", "emplace show k80 -o k80.svg",
+                "emplace show placement.json"});
   const auto options = std::make_shared<ShowOptions>();
   command
       ->add_option("NAME", options->problem.graph,

@@ -260,8 +260,9 @@ void add_train(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("train", "Train an agent's policy on graphs; write the policy");
   command->group("Experiments");
-  set_examples(*command, {"emplace train placeto inception-v3 --cluster p2-8xlarge-2 --groups 20 "
-                          "--episodes 10 -o policy.json"});
+  set_examples(*command,
+               {"emplace train learned-search inception-v3 --cluster p2-8xlarge-2 --groups 20 "
+                "--episodes 10 -o policy.json"});
   const auto options = std::make_shared<TrainOptions>();
   command->add_option("AGENT", options->agent, "NAME[:key=value,...] (emplace list agents)")
       ->required()

@@ -33,7 +33,7 @@ constexpr auto kSchemas = std::to_array<std::pair<std::string_view, FileKind>>({
     {"emplace-published-steps", FileKind::kOther},
 });
 
-// "  agents       heft, placeto"
+// "  agents       heft, learned-search"
 std::string line(std::string_view what, const std::string& value) {
   return fmt::format("  {:<12} {}\n", what, value);
 }

@@ -1,0 +1,57 @@
+#include "policy.hpp"
+
+#include "search/starts.hpp"
+
+#include <emplace/base/check.hpp>
+#include <emplace/base/embedded.hpp>
+#include <emplace/base/json_cursor.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace emplace::embedded {
+// Is written by emplace_embed() in agents/CMakeLists.txt.
+std::span<const Document> policies();
+}  // namespace emplace::embedded
+
+namespace emplace::agents::learned_search {
+
+SearchPolicy::SearchPolicy(const Options& options) : options_(options), network_(options.network) {}
+
+void SearchPolicy::initialize(RandomStream& random) {
+  network_.initialize(random);
+  if (!options_.pretrained) {
+    return;
+  }
+  const std::span<const embedded::Document> policies = embedded::policies();
+  const auto shipped =
+      std::ranges::find(policies, std::string_view("learned-search"), &embedded::Document::name);
+  EMPLACE_CHECK(shipped != policies.end(), "no policy of learned-search is built in");
+  const JsonDocument document =
+      JsonDocument::parse(shipped->text, "the policy that comes with emplace");
+  network_.parameters().load(document.root().at("policy").at("layers"));
+}
+
+void SearchPolicy::run_greedy_episode(Session& session) {
+  MoveOptions moves = options_.moves;
+  moves.epsilon = 0;
+  moves.learning_rate = 0;
+  const std::int64_t until = session.evaluations() + options_.learning.episode_length;
+  const Placement start = start_of_search(kBestOfLevels, session.problem(), session);
+  const MoveContext context(session.problem(), moves.levels);
+  MoveEpisode(session, context, network_, moves, start, until - session.evaluations()).run();
+}
+
+std::unique_ptr<policy_gradient::Trainer> SearchPolicy::make_trainer(
+    std::span<Session* const> sessions) {
+  return std::make_unique<SearchTrainer>(options_, network_, sessions);
+}
+
+bool SearchPolicy::search(Session& session) const {
+  const Placement start = start_of_search(kBestOfLevels, session.problem(), session);
+  const MoveContext context(session.problem(), options_.moves.levels);
+  MoveEpisode(session, context, network_, options_.moves, start).run();
+  return true;
+}
+
+}  // namespace emplace::agents::learned_search
