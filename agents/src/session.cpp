@@ -1,10 +1,12 @@
+#include "neighbourhood_pool.hpp"
+
 #include <emplace/agents/placeable.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/base/check.hpp>
 #include <emplace/sim/coarsening.hpp>
+#include <emplace/sim/neighbourhood.hpp>
 
 #include <tbb/blocked_range.h>
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -19,30 +21,23 @@ namespace {
 // 2 s for each 10^9 bytes.
 constexpr double kPenaltyUsPerByte = 2e6 / 1e9;
 
-Evaluation evaluation_of(const SimResult& result) {
-  return {.status = result.status == StepStatus::kOk ? EvaluationStatus::kOk
-                                                     : EvaluationStatus::kOutOfMemory,
-          .step_time_us = result.makespan_us,
-          .bytes_over = result.bytes_over};
-}
-
 // Says whether the step was simulated to its end.
 bool has_step(const Evaluation& evaluation) {
   return evaluation.status == EvaluationStatus::kOk ||
          evaluation.status == EvaluationStatus::kOutOfMemory;
 }
 
-void outline(const Problem& problem, const SimResult& result, StepOutline& outline) {
-  outline.group_start_us.assign(static_cast<std::size_t>(problem.num_groups()),
-                                std::numeric_limits<double>::infinity());
-  for (OpId op = 0; op < problem.num_ops(); ++op) {
-    double& start_us = outline.group_start_us[problem.grouping().group_of(op)];
-    start_us = std::min(start_us, result.start_us[op]);
-  }
-  outline.peak_bytes.assign(result.peak_bytes.begin(), result.peak_bytes.end());
-}
-
 }  // namespace
+
+Evaluation evaluation_of(const SimResult& result) {
+  if (result.is_cut_off) {
+    return {.status = EvaluationStatus::kCutOff, .step_time_us = result.makespan_us};
+  }
+  return {.status = result.status == StepStatus::kOk ? EvaluationStatus::kOk
+                                                     : EvaluationStatus::kOutOfMemory,
+          .step_time_us = result.makespan_us,
+          .bytes_over = result.bytes_over};
+}
 
 double Evaluation::objective_us() const {
   if (!has_step(*this)) {
@@ -55,21 +50,14 @@ bool Evaluation::better_than(const Evaluation& other) const {
   return std::pair(status, objective_us()) < std::pair(other.status, other.objective_us());
 }
 
-struct Session::Workspaces {
-  explicit Workspaces(const Problem& problem)
-      : simulators([&problem] { return Simulator(problem); }) {}
-
-  tbb::enumerable_thread_specific<Simulator> simulators;
-};
-
 Session::Session(const Problem& problem, Options options)
-    : Session(problem, std::move(options), std::make_shared<Workspaces>(problem)) {}
+    : Session(problem, std::move(options), std::make_shared<NeighbourhoodPool>(problem)) {}
 
-Session::Session(const Problem& problem, Options options, std::shared_ptr<Workspaces> workspaces)
+Session::Session(const Problem& problem, Options options, std::shared_ptr<NeighbourhoodPool> pool)
     : problem_(&problem),
       options_(std::move(options)),
       random_(options_.seed),
-      workspaces_(std::move(workspaces)) {}
+      pool_(std::move(pool)) {}
 
 Session::Session(Session& parent, const Problem& level)
     : problem_(&level),
@@ -109,33 +97,7 @@ void Session::restore(State state) {
 }
 
 Evaluation Session::evaluate(const Placement& placement) {
-  return evaluate(placement, std::numeric_limits<double>::infinity());
-}
-
-Evaluation Session::evaluate(const Placement& placement, StepOutline& outline) {
-  return evaluate(std::span(&placement, 1), std::span(&outline, 1)).front();
-}
-
-Evaluation Session::evaluate(const Placement& placement, double cutoff_us) {
-  if (exhausted()) {
-    return {};
-  }
-  if (parent_ != nullptr) {
-    const Evaluation evaluation = parent_->evaluate(nesting_->expand(placement), cutoff_us);
-    keep_if_best(placement, evaluation, parent_->evaluations());
-    return evaluation;
-  }
-  check(placement);
-  // What does not fit may be shorter than the best, and what fits comes before what does not.
-  const bool has_best = best_placement_ && best_evaluation_.status == EvaluationStatus::kOk;
-  cutoff_us = has_best ? std::max(cutoff_us, best_evaluation_.step_time_us)
-                       : std::numeric_limits<double>::infinity();
-  const SimResult& result = workspaces_->simulators.local().run(placement, cutoff_us);
-  const Evaluation evaluation = result.is_cut_off ? Evaluation{.status = EvaluationStatus::kCutOff,
-                                                               .step_time_us = result.makespan_us}
-                                                  : evaluation_of(result);
-  record(placement, evaluation);
-  return evaluation;
+  return evaluate(std::span(&placement, 1)).front();
 }
 
 std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements,
@@ -152,14 +114,15 @@ std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements,
   // Isolated, so that a thread which waits here does not start on another cell of the suite.
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count), [&](const auto& range) {
-      Simulator& simulator = workspaces_->simulators.local();
+      std::unique_ptr<Neighbourhood> simulator = pool_->borrow();
       for (std::size_t i = range.begin(); i < range.end(); ++i) {
-        const SimResult& result = simulator.run(placements[i]);
+        const SimResult& result = simulator->start(placements[i]);
         evaluations[i] = evaluation_of(result);
         if (!outlines.empty()) {
-          outline(*problem_, result, outlines[i]);
+          outline_of(result, outlines[i]);
         }
       }
+      pool_->give_back(std::move(simulator));
     });
   });
   for (std::size_t i = 0; i < count; ++i) {
@@ -195,6 +158,49 @@ std::vector<Evaluation> Session::evaluate_by_parent(std::span<const Placement> p
     }
   }
   return evaluations;
+}
+
+GroupId Session::coarse_of(GroupId finest_group) const {
+  return parent_ == nullptr ? finest_group : nesting_->coarse_of(parent_->coarse_of(finest_group));
+}
+
+Placement Session::expand_to_finest(const Placement& placement) const {
+  return parent_ == nullptr ? placement : parent_->expand_to_finest(nesting_->expand(placement));
+}
+
+// What does not fit may be shorter than the best, and what fits comes before what does not.
+double Session::cutoff_us(double cutoff_us) const {
+  const bool has_best = best_placement_ && best_evaluation_.status == EvaluationStatus::kOk;
+  return has_best ? std::max(cutoff_us, best_evaluation_.step_time_us)
+                  : std::numeric_limits<double>::infinity();
+}
+
+void Session::outline_of(const SimResult& result, StepOutline& outline) const {
+  if (parent_ != nullptr) {
+    StepOutline fine;
+    parent_->outline_of(result, fine);
+    outline.group_start_us = nesting_->least(fine.group_start_us);
+    outline.peak_bytes = std::move(fine.peak_bytes);
+    return;
+  }
+  outline.group_start_us.assign(static_cast<std::size_t>(problem_->num_groups()),
+                                std::numeric_limits<double>::infinity());
+  for (OpId op = 0; op < problem_->num_ops(); ++op) {
+    double& start_us = outline.group_start_us[problem_->grouping().group_of(op)];
+    start_us = std::min(start_us, result.start_us[op]);
+  }
+  outline.peak_bytes.assign(result.peak_bytes.begin(), result.peak_bytes.end());
+}
+
+// Keeps what the finest session has recorded.
+void Session::keep_on_levels(const Placement& placement, const Evaluation& evaluation) {
+  if (parent_ == nullptr) {
+    return;
+  }
+  if (parent_->parent_ != nullptr) {
+    parent_->keep_on_levels(nesting_->expand(placement), evaluation);
+  }
+  keep_if_best(placement, evaluation, evaluations());
 }
 
 void Session::check(const Placement& placement) const {
@@ -313,7 +319,7 @@ void Session::run_in_parallel(std::size_t count, double share,
   std::vector<std::unique_ptr<Session>> sessions;
   for (std::size_t i = 0; i < count; ++i) {
     each.seed = random().next();
-    sessions.push_back(std::unique_ptr<Session>(new Session(*problem_, each, workspaces_)));
+    sessions.push_back(std::unique_ptr<Session>(new Session(*problem_, each, pool_)));
   }
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(

@@ -4,6 +4,7 @@
 
 #include "agents/src/learned_search/move_episode.hpp"
 #include "agents/src/learned_search/policy.hpp"
+#include "agents/src/move_evaluator.hpp"
 #include "agents/src/search/starts.hpp"
 #include "cpu_time.hpp"
 
@@ -22,21 +23,26 @@ using agents::learned_search::MoveEpisode;
 using agents::learned_search::SearchPolicy;
 using agents::learned_search::Transitions;
 
-// Returns the placements that an episode evaluated after `start`.
-std::vector<Placement> evaluated(Placement start, const std::vector<Transitions>& transitions) {
-  std::vector<Placement> placements;
+// Evaluates the moves of an episode again, without the network.
+void evaluate_again(agents::Session& session, const Placement& start,
+                    const std::vector<Transitions>& transitions) {
+  agents::MoveEvaluator evaluator(session);
+  agents::StepOutline outline;
+  evaluator.start(start);
+  std::vector<Move> moves;
   for (const Transitions& here : transitions) {
     for (std::size_t move = 0; move < here.moves.size(); ++move) {
-      Placement& moved = placements.emplace_back(start);
+      moves.clear();
       for (const auto entry : here.moves.groups.of_row(move)) {
-        moved[entry.row] = here.moves.targets.of_row(move).front().row;
+        moves.push_back({entry.row, here.moves.targets.of_row(move).front().row});
       }
+      benchmark::DoNotOptimize(evaluator.evaluate(moves));
       if (here.kept[move]) {
-        start = moved;
+        evaluator.accept();
+        evaluator.outline(outline);
       }
     }
   }
-  return placements;
 }
 
 void BM_LearnedSearch(benchmark::State& state, const char* graph, GroupId groups) {
@@ -57,12 +63,8 @@ void BM_LearnedSearch(benchmark::State& state, const char* graph, GroupId groups
     MoveEpisode(session, context, policy.network(), {}, start, 256).run(&transitions);
     episodes += cpu_seconds() - begin;
     state.PauseTiming();
-    const std::vector<Placement> placements = evaluated(start, transitions);
-    agents::StepOutline outline;
     const double again = cpu_seconds();
-    for (const Placement& placement : placements) {
-      benchmark::DoNotOptimize(simulations.evaluate(placement, outline));
-    }
+    evaluate_again(simulations, start, transitions);
     simulating += cpu_seconds() - again;
     state.ResumeTiming();
   }

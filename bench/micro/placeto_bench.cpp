@@ -2,6 +2,7 @@
 // policy updated. Counters say which shares the simulations, the network's decisions and the update
 // take, and how many floating-point operations of layers a second that is.
 
+#include "agents/src/move_evaluator.hpp"
 #include "agents/src/placeto/episode.hpp"
 #include "agents/src/placeto/learner.hpp"
 #include "cpu_time.hpp"
@@ -83,18 +84,21 @@ void run_episode(benchmark::State& state, const Problem& problem) {
     learning += learned - collected;
 
     state.PauseTiming();  // the same placements again, without the network
-    std::vector<Placement> placements;
-    for (std::size_t i = 0; i < environment.rollout.num_decisions(); ++i) {
-      std::vector<DeviceId> devices;
-      for (const std::int32_t device : environment.rollout.observation(i).devices) {
-        devices.push_back(problem.placeable_devices()[device]);
-      }
-      placements.emplace_back(std::move(devices));
+    const auto first = environment.rollout.observation(0);
+    Placement start(problem.num_groups());
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      start[group] = problem.placeable_devices()[first.devices[index_of(group)]];
     }
-    std::vector<agents::StepOutline> outline(1);
+    agents::StepOutline outline;
     const double again = cpu_seconds();
-    for (const Placement& placement : placements) {
-      benchmark::DoNotOptimize(simulations.evaluate({&placement, 1}, outline).data());
+    agents::MoveEvaluator evaluator(simulations);
+    evaluator.start(start);
+    for (std::size_t i = 0; i < environment.rollout.num_decisions(); ++i) {
+      const Move move{environment.order[i],
+                      problem.placeable_devices()[environment.rollout.actions()[i]]};
+      benchmark::DoNotOptimize(evaluator.evaluate({&move, 1}));
+      evaluator.accept();
+      evaluator.outline(outline);
     }
     simulating += cpu_seconds() - again;
     state.ResumeTiming();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace emplace {
 
@@ -29,8 +30,21 @@ class Engine {
   /// until the next run. Requires: a valid device for each group.
   virtual const SimResult& run(const Placement& placement, double cutoff_us) = 0;
 
-  /// Simulates one step and returns everything that happened in it. Requires: as run().
-  virtual StepRecord record(const Placement& placement) = 0;
+  /// Returns everything that happened in the last run, which was of `placement` and not cut off.
+  virtual StepRecord describe(const Placement& placement) = 0;
+
+  /// Simulates the step of `base`, from which moves are tried.
+  virtual const SimResult& start(const Placement& base) { return run(base, kNoCutoff); }
+
+  /// Simulates the step of `moved`, which is `base` after `moves` of different groups; the result
+  /// is that of run(). Requires: `base` was started from or accepted last.
+  virtual const SimResult& try_moves(const Placement& /*base*/, const Placement& moved,
+                                     std::span<const Move> /*moves*/, double cutoff_us) {
+    return run(moved, cutoff_us);
+  }
+
+  /// Makes what was tried last the base. Requires: it was not cut off.
+  virtual void accept() {}
 };
 
 /// Fills in what follows from the peaks: the status, the worst device and the bytes over.

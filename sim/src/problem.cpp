@@ -96,7 +96,6 @@ void Problem::replace_costs(DeviceId device, std::span<const double> costs_us) {
   EMPLACE_CHECK(std::ssize(costs_us) == num_ops_, "{} costs for {} ops", costs_us.size(), num_ops_);
   std::copy(costs_us.begin(), costs_us.end(),
             cost_us_.begin() + static_cast<std::ptrdiff_t>(cost_cell(0, device)));
-  ++cost_revision_;
 }
 
 void Problem::compile_costs() {

@@ -3,6 +3,7 @@
 #include "placeto_model/placeto_engine.hpp"
 
 #include <emplace/base/check.hpp>
+#include <emplace/sim/neighbourhood.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <algorithm>
@@ -28,19 +29,20 @@ void check(const Problem& problem, const Placement& placement) {
                 "no device {} among {}", static_cast<DeviceId>(largest), problem.num_devices());
 }
 
+std::unique_ptr<Engine> make_engine(const Problem& problem) {
+  if (problem.cluster().transfer_model == TransferModel::kPlaceto) {
+    return std::make_unique<placeto_model::PlacetoEngine>(problem);
+  }
+  return std::make_unique<physical::PhysicalEngine>(problem);
+}
+
 }  // namespace
 
 std::string_view to_string(StepStatus status) {
   return status == StepStatus::kOk ? "ok" : "out_of_memory";
 }
 
-Simulator::Simulator(const Problem& problem) : problem_(problem) {
-  if (problem.cluster().transfer_model == TransferModel::kPlaceto) {
-    engine_ = std::make_unique<placeto_model::PlacetoEngine>(problem);
-  } else {
-    engine_ = std::make_unique<physical::PhysicalEngine>(problem);
-  }
-}
+Simulator::Simulator(const Problem& problem) : problem_(problem), engine_(make_engine(problem)) {}
 
 Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator::~Simulator() = default;
@@ -56,7 +58,60 @@ const SimResult& Simulator::run(const Placement& placement, double cutoff_us) {
 
 StepRecord Simulator::record(const Placement& placement) {
   check(problem_, placement);
-  return engine_->record(placement);
+  engine_->run(placement, Engine::kNoCutoff);
+  return engine_->describe(placement);
+}
+
+Neighbourhood::Neighbourhood(const Problem& problem)
+    : problem_(problem), engine_(make_engine(problem)) {}
+
+Neighbourhood::Neighbourhood(Neighbourhood&&) noexcept = default;
+Neighbourhood::~Neighbourhood() = default;
+
+void Neighbourhood::go_to(const Placement& base) {
+  check(problem_, base);
+  base_ = base;
+  tried_ = base;
+  moves_.clear();
+  has_started_ = false;
+}
+
+const SimResult& Neighbourhood::start() {
+  take_back();
+  moves_.clear();
+  has_started_ = true;
+  return engine_->start(base_);
+}
+
+const SimResult& Neighbourhood::try_moves(std::span<const Move> moves, double cutoff_us) {
+  if (!has_started_) {
+    start();
+  }
+  take_back();
+  moves_.assign(moves.begin(), moves.end());
+  for (const Move& move : moves_) {
+    EMPLACE_CHECK(move.group >= 0 && move.group < problem_.num_groups() && move.device >= 0 &&
+                      move.device < problem_.num_devices(),
+                  "a move of group {} of {} to device {} of {}", move.group, problem_.num_groups(),
+                  move.device, problem_.num_devices());
+    tried_[move.group] = move.device;
+  }
+  return engine_->try_moves(base_, tried_, moves_, cutoff_us);
+}
+
+void Neighbourhood::accept() {
+  for (const Move& move : moves_) {
+    base_[move.group] = move.device;
+  }
+  moves_.clear();
+  engine_->accept();
+}
+
+// Makes tried() the base again.
+void Neighbourhood::take_back() {
+  for (const Move& move : moves_) {
+    tried_[move.group] = base_[move.group];
+  }
 }
 
 }  // namespace emplace

@@ -1,5 +1,6 @@
 // Sessions on coarser levels of a session's problem.
 
+#include "agents/src/move_evaluator.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/agents/session.hpp>
@@ -137,9 +138,39 @@ TEST_F(CoarseSession, NeverTakesWhatWasCutOffForTheBest) {
   session.evaluate(on({0, 1, 1, 1}));  // 105 us, which the level cannot express
   Session coarse(session, level_);
   ASSERT_FALSE(coarse.best_placement().has_value());
-  EXPECT_EQ(coarse.evaluate(on({0, 1}), 1.0).status, EvaluationStatus::kCutOff);
+  MoveEvaluator evaluator(coarse);
+  evaluator.go_to(on({0, 0}));
+  const Move move{1, 1};
+  EXPECT_EQ(evaluator.evaluate({&move, 1}, 1.0).status, EvaluationStatus::kCutOff);
   EXPECT_FALSE(coarse.best_placement().has_value());
   EXPECT_EQ(coarse.evaluations_to_best(), 0);
+}
+
+// As whole placements: their evaluations, outlines, and what all sessions know of them.
+TEST_F(CoarseSession, EvaluatesMovesOnStackedLevels) {
+  const Problem one = fine_.regrouped(Grouping({0, 0, 0, 0}));
+  Session session(fine_, {.max_evaluations = 10});
+  Session coarse(session, level_);
+  Session coarsest(coarse, one);
+  MoveEvaluator evaluator(coarse);
+  EXPECT_EQ(evaluator.start(on({0, 1})).step_time_us, 105);
+  StepOutline outline;
+  evaluator.outline(outline);
+  EXPECT_THAT(outline.group_start_us, testing::ElementsAre(0, 35));
+  const Move back{1, 0};
+  EXPECT_EQ(evaluator.evaluate({&back, 1}).step_time_us, 100);
+  EXPECT_EQ(evaluator.base(), on({0, 1}));
+  evaluator.accept();
+  EXPECT_EQ(evaluator.base(), on({0, 0}));
+  EXPECT_EQ(coarse.best_placement(), on({0, 0}));
+  EXPECT_EQ(session.best_placement(), on({0, 0, 0, 0}));
+
+  MoveEvaluator all(coarsest);
+  all.start(on({1}));
+  const Move away{0, 0};
+  EXPECT_EQ(all.evaluate({&away, 1}).step_time_us, 100);
+  EXPECT_EQ(coarsest.best_placement(), on({1}));
+  EXPECT_EQ(session.evaluations(), 4);
 }
 
 TEST_F(CoarseSession, StacksLevels) {

@@ -33,7 +33,7 @@ class StepOfFour : public testing::Test {
     Session session(problem, {});
     const Placement placement(Devices{0, 0, 1, 0});
     StepOutline outline;
-    const Evaluation evaluation = session.evaluate(placement, outline);
+    const Evaluation evaluation = session.evaluate({&placement, 1}, {&outline, 1}).front();
     EXPECT_EQ(evaluation.step_time_us, 60);
     step.observe(placement, outline, evaluation.step_time_us);
   }
@@ -111,7 +111,7 @@ TEST(ObservedStep, FindsQueuesAsWaits) {
   const Placement placement(Devices{0, 0, 1, 1});
   Session session(problem, {});
   StepOutline outline;
-  const Evaluation evaluation = session.evaluate(placement, outline);
+  const Evaluation evaluation = session.evaluate({&placement, 1}, {&outline, 1}).front();
   ASSERT_EQ(evaluation.step_time_us, 115);
   ObservedStep step(problem);
   step.observe(placement, outline, evaluation.step_time_us);

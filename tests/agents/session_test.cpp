@@ -1,3 +1,4 @@
+#include "agents/src/move_evaluator.hpp"
 #include "support/errors.hpp"
 #include "support/problems.hpp"
 
@@ -168,14 +169,19 @@ TEST(Session, GivesTheSameBitsOnAnyNumberOfThreads) {
 
 TEST_F(DiamondSession, CutsOffWhatCannotBeTheBest) {
   Session session(problem_, {.max_evaluations = 4});
-  // Without a placement that fits there is nothing to compare with.
-  EXPECT_EQ(session.evaluate(Placement(kTogether), 100.0).status, EvaluationStatus::kOk);
-  EXPECT_EQ(session.evaluate(Placement(kApart), 100.0).status, EvaluationStatus::kOk);
+  MoveEvaluator evaluator(session);
+  EXPECT_EQ(evaluator.start(Placement(kTogether)).status, EvaluationStatus::kOk);
+  const Move apart{1, 1};
+  EXPECT_EQ(evaluator.evaluate({&apart, 1}, 100.0).status, EvaluationStatus::kOk);  // the best
   EXPECT_EQ(session.best_evaluation().step_time_us, 350);
-  const Evaluation cut_off = session.evaluate(Placement(kTogether), 400.0);
+  evaluator.accept();
+  EXPECT_EQ(evaluator.base(), Placement(kApart));
+  const Move together{1, 0};
+  const Evaluation cut_off = evaluator.evaluate({&together, 1}, 400.0);
   EXPECT_EQ(cut_off.status, EvaluationStatus::kCutOff);
   EXPECT_EQ(cut_off.objective_us(), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(session.evaluate(Placement(kTogether), 551.0).step_time_us, 550);
+  EXPECT_EQ(evaluator.evaluate({&together, 1}, 551.0).step_time_us, 550);
+  EXPECT_EQ(evaluator.evaluate({&together, 1}).status, EvaluationStatus::kBudgetSpent);
   EXPECT_EQ(session.evaluations(), 4);
   EXPECT_EQ(session.best_placement(), Placement(kApart));
 }
@@ -269,7 +275,7 @@ TEST(Session, RefusesDevicesThatAreNotPlaceable) {
     return test::error_of(ErrorCode::kUnsupported, call);
   };
   EXPECT_EQ(refused([&] { session.evaluate(with_cpu.front()); }), refusal);
-  EXPECT_EQ(refused([&] { session.evaluate(with_cpu.front(), 1.0); }), refusal);
+  EXPECT_EQ(refused([&] { MoveEvaluator(session).start(with_cpu.front()); }), refusal);
   EXPECT_EQ(refused([&] { session.evaluate(with_cpu); }), refusal);
   EXPECT_EQ(refused([&] { session.restore({.best_placement = with_cpu.front()}); }), refusal);
   EXPECT_EQ(refused([&] {

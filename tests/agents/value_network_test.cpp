@@ -18,7 +18,7 @@ struct Scene {
       : neighbours(problem), step(problem), features(step, 100) {
     Session session(problem, {});
     StepOutline outline;
-    const Evaluation evaluation = session.evaluate(placement, outline);
+    const Evaluation evaluation = session.evaluate({&placement, 1}, {&outline, 1}).front();
     step.observe(placement, outline, evaluation.step_time_us);
     attributes = group_attributes(step, 100);
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {

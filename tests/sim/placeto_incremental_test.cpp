@@ -9,6 +9,8 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/sim/list_schedule.hpp>
+#include <emplace/sim/neighbourhood.hpp>
+#include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -45,16 +47,41 @@ Placement earliest_finish(const Problem& problem) {
   return std::move(schedule).take();
 }
 
-// Runs placements twice, as they come and from scratch, and compares all that there is.
+// Returns the moves that lead from one placement to another.
+std::vector<Move> moves_between(const Placement& from, const Placement& to) {
+  std::vector<Move> moves;
+  for (GroupId group = 0; group < to.size(); ++group) {
+    if (from[group] != to[group]) {
+      moves.push_back({group, to[group]});
+    }
+  }
+  return moves;
+}
+
+// Runs placements twice, as moves from the nearer of the base and the last one, and in full, and
+// compares all that there is.
 class Comparison {
  public:
   explicit Comparison(const Problem& problem) : engine_(problem), reference_(problem) {}
 
   double makespan_us(const Placement& placement) {
-    const StepRecord record = engine_.record(placement);
-    reference_.forget();
-    const StepRecord expected = reference_.record(placement);
-    EXPECT_FALSE(reference_.was_incremental());
+    if (num_runs == 0) {
+      engine_.start(placement);
+      base_ = placement;
+    } else {
+      std::vector<Move> moves = moves_between(base_, placement);
+      if (std::vector<Move> from_last = moves_between(last_, placement);
+          from_last.size() < moves.size()) {
+        engine_.accept();
+        base_ = last_;
+        moves = std::move(from_last);
+      }
+      engine_.try_moves(base_, placement, moves, Engine::kNoCutoff);
+    }
+    last_ = placement;
+    const StepRecord record = engine_.describe(placement);
+    reference_.run(placement, Engine::kNoCutoff);
+    const StepRecord expected = reference_.describe(placement);
     ++num_runs;
     num_incremental += engine_.was_incremental();
     EXPECT_EQ(record.makespan_us, expected.makespan_us);
@@ -72,6 +99,8 @@ class Comparison {
  private:
   PlacetoEngine engine_;
   PlacetoEngine reference_;
+  Placement base_;
+  Placement last_;
 };
 
 MATCHER_P3(Sent, producer, start_us, end_us, "") {
@@ -83,9 +112,13 @@ TEST(PlacetoIncremental, AMoveChangesWhatComesAfterItAndNothingElse) {
   // and ends at 310; d has c's output at 320 and ends at 370.
   const Problem problem = make_problem(test::diamond_graph(10), {.num_devices = 2});
   PlacetoEngine engine(problem);
-  EXPECT_THAT(engine.run(Placement(4), Engine::kNoCutoff).start_us, ElementsAre(0, 100, 300, 500));
+  const Placement base(4);
+  EXPECT_THAT(engine.start(base).start_us, ElementsAre(0, 100, 300, 500));
   EXPECT_FALSE(engine.was_incremental());
-  const StepRecord moved = engine.record(Placement(std::vector<DeviceId>{0, 0, 1, 0}));
+  const Placement apart(std::vector<DeviceId>{0, 0, 1, 0});
+  const Move away{2, 1};
+  engine.try_moves(base, apart, {&away, 1}, Engine::kNoCutoff);
+  const StepRecord moved = engine.describe(apart);
   EXPECT_TRUE(engine.was_incremental());
   EXPECT_THAT(moved.start_us, ElementsAre(0, 100, 110, 320));
   EXPECT_THAT(moved.end_us, ElementsAre(100, 300, 310, 370));
@@ -93,7 +126,10 @@ TEST(PlacetoIncremental, AMoveChangesWhatComesAfterItAndNothingElse) {
   // a's 10 bytes are there until c no longer needs them; b's and, from 320, d's none come to them.
   EXPECT_THAT(moved.peak_bytes, ElementsAre(20, 10));
   EXPECT_EQ(moved.makespan_us, 370);
-  const StepRecord back = engine.record(Placement(4));
+  engine.accept();
+  const Move home{2, 0};
+  engine.try_moves(apart, base, {&home, 1}, Engine::kNoCutoff);
+  const StepRecord back = engine.describe(base);
   EXPECT_TRUE(engine.was_incremental());
   EXPECT_THAT(back.start_us, ElementsAre(0, 100, 300, 500));
   EXPECT_THAT(back.transfers, IsEmpty());
@@ -109,9 +145,11 @@ TEST(PlacetoIncremental, AMoveThatReversesTheOrderOnADeviceIsNoticed) {
                                      {.name = "y", .cost_us = 100, .producers = {1}}}),
                    {.num_devices = 3});
   PlacetoEngine engine(problem);
-  EXPECT_THAT(engine.run(Placement(std::vector<DeviceId>{0, 0, 0, 0}), Engine::kNoCutoff).start_us,
-              ElementsAre(0, 10, 30, 130));
-  EXPECT_THAT(engine.run(Placement(std::vector<DeviceId>{1, 0, 0, 0}), Engine::kNoCutoff).start_us,
+  const Placement base(4);
+  EXPECT_THAT(engine.start(base).start_us, ElementsAre(0, 10, 30, 130));
+  const Placement moved(std::vector<DeviceId>{1, 0, 0, 0});
+  const Move move{0, 1};
+  EXPECT_THAT(engine.try_moves(base, moved, {&move, 1}, Engine::kNoCutoff).start_us,
               ElementsAre(0, 0, 120, 20));
   EXPECT_TRUE(engine.was_incremental());
 }
@@ -127,28 +165,34 @@ TEST(PlacetoIncremental, TheSamePlacementAgainIsTheSameStep) {
   EXPECT_EQ(comparison.num_incremental, 2);
 }
 
-TEST(PlacetoIncremental, PlacementsThatHaveLittleInCommonAreRunInFull) {
+TEST(PlacetoIncremental, MovesOfManyGroupsAreRunInFull) {
   const Problem problem = make_problem(test::fork_join_graph(20, 7), {.num_devices = 2});
-  PlacetoEngine engine(problem);
+  RandomStream random(7);
+  Comparison comparison(problem);
   for (int round = 0; round < 10; ++round) {
-    engine.run(Placement(problem.num_groups(), round % 2), Engine::kNoCutoff);
-    EXPECT_FALSE(engine.was_incremental());
+    comparison.makespan_us(random_placement(problem, random));
   }
+  EXPECT_EQ(comparison.num_incremental, 0);
 }
 
-TEST(PlacetoIncremental, CostsThatWereReplacedCount) {
-  // As in replicas: the same placement on the same problem, whose costs are others each time.
-  Problem problem = make_problem(test::fork_join_graph(20, 7));
-  RandomStream random(6);
-  Comparison comparison(problem);
-  const Placement placement = random_placement(problem, random);
-  for (int round = 0; round < 100; ++round) {
-    std::vector<double> costs_us;
-    for (OpId op = 0; op < problem.num_ops(); ++op) {
-      costs_us.push_back(static_cast<double>(1 + random.below(100)));
+TEST(PlacetoIncremental, PlacementsWithPrioritiesAreRunInFull) {
+  const Problem problem = make_problem(test::fork_join_graph(20, 7), {.num_devices = 2});
+  Placement base(problem.num_groups());
+  IdVector<GroupId, Priority> priorities;
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    priorities.push_back(group);
+  }
+  base.set_priorities(priorities);
+  Neighbourhood neighbourhood(problem);
+  neighbourhood.start(base);
+  Simulator simulator(problem);
+  for (GroupId group = 1; group < problem.num_groups(); ++group) {
+    const Move move{group, 1};
+    const double moved_us = neighbourhood.try_moves({&move, 1}).makespan_us;
+    EXPECT_EQ(moved_us, simulator.run(neighbourhood.tried()).makespan_us);
+    if (group % 3 == 0) {
+      neighbourhood.accept();
     }
-    problem.replace_costs(0, costs_us);
-    comparison.makespan_us(placement);
   }
 }
 
@@ -213,18 +257,13 @@ TEST(PlacetoIncremental, CutsOffTheStepsThatTakeTheCutoffOrLonger) {
   for (const char* const graph : {"inception-v3", "nmt"}) {
     const Problem problem = on_four_k80s(graph, "colocation");
     RandomStream random(9);
-    PlacetoEngine engine(problem);
-    PlacetoEngine reference(problem);
-    Placement current = earliest_finish(problem);
-    double reached_us = engine.run(current, Engine::kNoCutoff).makespan_us;
-    int num_incremental = 0;
-    for (int move = 0; move < 600; ++move) {
-      Placement next = current;
-      next[test::random_group(problem, random)] = test::random_device(problem, random);
-      reference.forget();
-      const SimResult& expected = reference.run(next, Engine::kNoCutoff);
-      const SimResult& step = engine.run(next, reached_us);
-      num_incremental += engine.was_incremental();
+    Neighbourhood neighbourhood(problem);
+    Simulator reference(problem);
+    double reached_us = neighbourhood.start(earliest_finish(problem)).makespan_us;
+    for (int round = 0; round < 600; ++round) {
+      const Move move{test::random_group(problem, random), test::random_device(problem, random)};
+      const SimResult& step = neighbourhood.try_moves({&move, 1}, reached_us);
+      const SimResult& expected = reference.run(neighbourhood.tried());
       ASSERT_EQ(step.is_cut_off, expected.makespan_us >= reached_us);
       ASSERT_EQ(step.makespan_us, std::min(expected.makespan_us, reached_us));
       if (!step.is_cut_off) {
@@ -232,12 +271,13 @@ TEST(PlacetoIncremental, CutsOffTheStepsThatTakeTheCutoffOrLonger) {
         ASSERT_TRUE(std::ranges::equal(step.end_us, expected.end_us));
         ASSERT_TRUE(std::ranges::equal(step.peak_bytes, expected.peak_bytes));
       }
+      // Now and then it goes on from what is worse, too.
       if (!step.is_cut_off || random.below(10) == 0) {
-        current = std::move(next);
+        neighbourhood.try_moves({&move, 1});
+        neighbourhood.accept();
         reached_us = expected.makespan_us;
       }
     }
-    EXPECT_GT(num_incremental, 500);
   }
 }
 

@@ -67,8 +67,8 @@ MoveEpisode::MoveEpisode(Session& session, const MoveContext& context,
       context_(context),
       step_(session.problem()),
       features_(step_, context.random_moves.mean_time_us()),
-      current_(start),
-      reached_(session.evaluate(current_, outline_)),
+      moves_(session),
+      reached_(moves_.start(start)),
       embedding_tape_(network_.parameters()),
       tape_(network_.parameters()),
       learner_(network_),
@@ -88,7 +88,7 @@ void MoveEpisode::run(std::vector<Transitions>* transitions) {
     const Candidate chosen = choose();
     const double before_us = penalty_.objective_us(reached_);
     const double limit_us = before_us - temperature_us() * log_of(1 - session_.random().uniform());
-    const Evaluation tried = evaluate(chosen.moves);
+    const Evaluation tried = moves_.evaluate(chosen.moves);
     if (tried.status == EvaluationStatus::kBudgetSpent) {
       return;
     }
@@ -103,20 +103,17 @@ void MoveEpisode::run(std::vector<Transitions>* transitions) {
       learn(chosen, value);
     }
     if (is_kept) {
+      moves_.accept();
       reached_ = tried;
-      std::swap(outline_, tried_outline_);
       observe();
-    } else {
-      for (std::size_t i = 0; i < chosen.moves.size(); ++i) {
-        current_[chosen.moves[i].group] = before_[i];
-      }
     }
     penalty_.update(reached_);
   }
 }
 
 void MoveEpisode::observe() {
-  step_.observe(current_, outline_, reached_.step_time_us);
+  moves_.outline(outline_);
+  step_.observe(moves_.base(), outline_, reached_.step_time_us);
   pool_is_stale_ = true;
   known_here_.clear();
   if (observations_ % kEmbedEvery == 0) {
@@ -160,7 +157,7 @@ bool MoveEpisode::fill_pool() {
   pool_is_stale_ = false;
   for (std::size_t left = kDrawsPerMove * count; left > 0 && fresh_.size() < count; --left) {
     Candidate candidate;
-    candidate.level = context_.random_moves.draw(current_, session_.random(), candidate.moves);
+    candidate.level = context_.random_moves.draw(moves_.base(), session_.random(), candidate.moves);
     describe(std::move(candidate));
   }
   value_fresh();
@@ -180,7 +177,7 @@ void MoveEpisode::keep_best(std::size_t count) {
 // Adds a candidate to the fresh ones, unless it changes nothing or is known.
 void MoveEpisode::describe(Candidate candidate) {
   std::vector<Move>& moves = candidate.moves;
-  std::erase_if(moves, [this](Move move) { return current_[move.group] == move.device; });
+  std::erase_if(moves, [this](Move move) { return moves_.base()[move.group] == move.device; });
   candidate.hash = hash_of(moves);
   if (moves.empty() || !known_here_.insert(candidate.hash).second) {
     return;
@@ -192,7 +189,8 @@ void MoveEpisode::describe(Candidate candidate) {
     features[MoveFeatures::kCount] = 1;
     features[MoveFeatures::kCount + 1] = std::clamp(found->second, -2.0F, 2.0F);
   }
-  batch_.add(moves, current_[moves.front().group], features);
+  candidate.origin = moves_.base()[moves.front().group];
+  batch_.add(moves, candidate.origin, features);
   fresh_.push_back(std::move(candidate));
 }
 
@@ -234,22 +232,13 @@ MoveEpisode::Candidate MoveEpisode::choose() {
   return candidate;
 }
 
-Evaluation MoveEpisode::evaluate(const std::vector<Move>& moves) {
-  before_.clear();
-  for (const Move& move : moves) {
-    before_.push_back(current_[move.group]);
-    current_[move.group] = move.device;
-  }
-  return session_.evaluate(current_, tried_outline_);
-}
-
 void MoveEpisode::add_to(std::vector<Transitions>& transitions, const Candidate& tried, float value,
                          bool is_kept) {
   if (is_embedded_anew_) {
     transitions.push_back({.attributes = attributes_, .on_device = on_device_});
     is_embedded_anew_ = false;
   }
-  transitions.back().moves.add(tried.moves, before_.front(), tried.features);
+  transitions.back().moves.add(tried.moves, tried.origin, tried.features);
   transitions.back().values.push_back(value);
   transitions.back().kept.push_back(is_kept);
 }
@@ -263,7 +252,7 @@ void MoveEpisode::learn(const Candidate& tried, float value) {
 
 void MoveEpisode::remember(const Candidate& tried, float value) {
   batch_.clear();
-  batch_.add(tried.moves, before_.front(), tried.features);
+  batch_.add(tried.moves, tried.origin, tried.features);
   const nn::MatrixView<float> row = tape_.value(descriptions(batch_));
   if (replay_values_.size() < kReplay) {
     replay_.resize(replay_.size() + kInputs);

@@ -22,6 +22,7 @@
 #include "learned_search/observed_step.hpp"
 #include "learned_search/value_learner.hpp"
 #include "learned_search/value_network.hpp"
+#include "move_evaluator.hpp"
 #include "nn/tape.hpp"
 #include "search/memory_penalty.hpp"
 #include "search/random_moves.hpp"
@@ -106,6 +107,7 @@ class MoveEpisode {
   struct Candidate {
     std::vector<Move> moves{};
     std::size_t level = 0;
+    DeviceId origin = 0;  // of the first group
     std::uint64_t hash = 0;
     std::array<float, MoveBatch::kFeatures> features{};
     float value = 0;
@@ -118,7 +120,6 @@ class MoveEpisode {
   void describe(Candidate candidate);
   void value_fresh();
   Candidate choose();
-  Evaluation evaluate(const std::vector<Move>& moves);
   void add_to(std::vector<Transitions>& transitions, const Candidate& tried, float value,
               bool is_kept);
   nn::Value descriptions(const MoveBatch& moves);
@@ -138,9 +139,8 @@ class MoveEpisode {
   ObservedStep step_;
   MoveFeatures features_;
   MemoryPenalty penalty_;
-  Placement current_;
-  StepOutline outline_;
-  StepOutline tried_outline_;
+  MoveEvaluator moves_;
+  StepOutline outline_;  // of its base
   Evaluation reached_;
 
   std::int64_t observations_ = 0;
@@ -155,7 +155,6 @@ class MoveEpisode {
   bool pool_is_stale_ = false;    // by a move that was kept
   std::vector<Candidate> fresh_;  // those that are to be valued
   MoveBatch batch_;               // the same
-  std::vector<DeviceId> before_;  // of the groups that move
   // What moves gained that were tried in this episode; those that were tried from here or are or
   // were in the pool. They are known by hashes, whose order is never used.
   std::unordered_map<std::uint64_t, float> value_of_;

@@ -43,7 +43,7 @@ void SearchPolicy::run_greedy_episode(Session& session) {
 }
 
 std::unique_ptr<policy_gradient::Trainer> SearchPolicy::make_trainer(
-    std::span<Session* const> sessions) {
+    std::span<Session* const> sessions, policy_gradient::TrainingPurpose /*purpose*/) {
   return std::make_unique<SearchTrainer>(options_, network_, sessions);
 }
 

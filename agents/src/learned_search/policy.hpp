@@ -27,7 +27,7 @@ class SearchPolicy final : public policy_gradient::PolicyModel {
   }
   void run_greedy_episode(Session& session) override;
   std::unique_ptr<policy_gradient::Trainer> make_trainer(
-      std::span<Session* const> sessions) override;
+      std::span<Session* const> sessions, policy_gradient::TrainingPurpose purpose) override;
 
   /// Learns from each evaluation on the way.
   bool search(Session& session) const override;

@@ -119,6 +119,9 @@ std::string Environment::to_json() const {
 
 Placement Environment::next_start(std::size_t worker) const {
   const Placement& fixed = fixed_starts[worker % fixed_starts.size()];
+  if (options.random_start > 0 && session->random().uniform() < options.random_start) {
+    return random_placement(session->problem(), session->random());
+  }
   switch (options.start) {
     case Start::kRandomEachEpisode:
       return random_placement(session->problem(), session->random());

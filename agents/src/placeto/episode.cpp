@@ -14,13 +14,20 @@ RolloutCollector::RolloutCollector(const PolicyNetwork<float>& network)
     : network_(&network), tape_(network.parameters()) {}
 
 bool RolloutCollector::collect(Environment& environment, std::size_t workers, bool greedy) {
+  const bool is_complete = play(environment, workers, greedy);
+  evaluators_.clear();  // which the session outlives
+  return is_complete;
+}
+
+bool RolloutCollector::play(Environment& environment, std::size_t workers, bool greedy) {
   const std::size_t num_groups = environment.graph.size();
   const std::size_t num_decisions = num_groups * workers;
   placements_.clear();
   for (std::size_t worker = 0; worker < workers; ++worker) {
     placements_.push_back(environment.next_start(worker));
+    evaluators_.emplace_back(*environment.session);
   }
-  outcomes_.resize(workers);
+  outcomes_.assign(workers, {});
   Rollout& rollout = environment.rollout;
   rollout.workers_ = workers;
   rollout.order_ = environment.order;
@@ -47,22 +54,23 @@ bool RolloutCollector::collect(Environment& environment, std::size_t workers, bo
       rollout.times_[step * workers + worker] = outcomes_[worker].time;
     }
   };
-  if (each_step) {
-    if (!simulate(environment, true)) {
+  for (std::size_t worker = 0; each_step && worker < workers; ++worker) {
+    if (!start(environment, worker)) {
       return false;
     }
-    write_times(0);
   }
+  write_times(0);
   for (std::size_t step = 0; step < num_groups; ++step) {
     if (environment.keeps_start_times) {
       keep_start_times(environment, step);
     }
     act(environment, step, greedy);
-    if (!each_step && step + 1 < num_groups) {
-      continue;
-    }
-    if (!simulate(environment, !each_step || !environment.options.skip_unchanged)) {
-      return false;
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      const bool goes_on = each_step ? move(environment, worker, rollout.visited_at(step))
+                                     : step + 1 < num_groups || start(environment, worker);
+      if (!goes_on) {
+        return false;
+      }
     }
     write_times(step + 1);
   }
@@ -73,28 +81,33 @@ bool RolloutCollector::collect(Environment& environment, std::size_t workers, bo
   return true;
 }
 
-bool RolloutCollector::simulate(Environment& environment, bool all) {
-  queue_outcomes_.clear();
-  queue_.clear();
-  for (std::size_t worker = 0; worker < placements_.size(); ++worker) {
-    if (all || placements_[worker] != simulated_[worker]) {
-      queue_outcomes_.push_back(&outcomes_[worker]);
-      queue_.push_back(placements_[worker]);
-    }
+bool RolloutCollector::start(Environment& environment, std::size_t worker) {
+  return note(environment, worker, evaluators_[worker].start(placements_[worker]));
+}
+
+bool RolloutCollector::move(Environment& environment, std::size_t worker, GroupId group) {
+  MoveEvaluator& evaluator = evaluators_[worker];
+  const Move move{group, placements_[worker][group]};
+  if (environment.options.skip_unchanged && evaluator.base()[group] == move.device) {
+    return true;
   }
-  simulated_ = placements_;
-  queue_outlines_.resize(queue_.size());
-  const std::vector<Evaluation> evaluations =
-      environment.session->evaluate(queue_, queue_outlines_);
-  for (std::size_t i = 0; i < evaluations.size(); ++i) {
-    if (evaluations[i].status == EvaluationStatus::kBudgetSpent) {
-      return false;
-    }
-    Outcome& outcome = *queue_outcomes_[i];
-    std::swap(outcome.outline, queue_outlines_[i]);
-    outcome.time = environment.time_of(evaluations[i], outcome.outline);
-    outcome.objective_us = evaluations[i].objective_us();
+  const Evaluation evaluation = evaluator.evaluate({&move, 1});
+  if (!note(environment, worker, evaluation)) {
+    return false;
   }
+  evaluator.accept();
+  return true;
+}
+
+bool RolloutCollector::note(Environment& environment, std::size_t worker,
+                            const Evaluation& evaluation) {
+  if (evaluation.status == EvaluationStatus::kBudgetSpent) {
+    return false;
+  }
+  Outcome& outcome = outcomes_[worker];
+  evaluators_[worker].outline(outcome.outline);
+  outcome.time = environment.time_of(evaluation, outcome.outline);
+  outcome.objective_us = evaluation.objective_us();
   return true;
 }
 

@@ -2,14 +2,16 @@
 
 // An episode of Placeto: every group is visited, its device is chosen anew, and after each action
 // the step is simulated. Several workers run episodes of one problem side by side, so that one
-// forward pass computes all their actions and the session evaluates their placements in parallel.
+// forward pass computes all their actions.
 
+#include "move_evaluator.hpp"
 #include "placeto/environment.hpp"
 #include "placeto/network.hpp"
 
 #include <emplace/agents/session.hpp>
 
 #include <cstddef>
+#include <deque>
 #include <vector>
 
 namespace emplace::agents::placeto {
@@ -32,9 +34,12 @@ class RolloutCollector {
     double objective_us = 0;
   };
 
-  // Evaluates the workers' placements, all or those that changed; returns false if the budget
-  // ended.
-  bool simulate(Environment& environment, bool all);
+  bool play(Environment& environment, std::size_t workers, bool greedy);
+  // Evaluate the placement at which a worker starts, and what its last action made of it; return
+  // false if the budget ended.
+  bool start(Environment& environment, std::size_t worker);
+  bool move(Environment& environment, std::size_t worker, GroupId group);
+  bool note(Environment& environment, std::size_t worker, const Evaluation& evaluation);
   // Keeps when groups start before a step, relative to the group that it visits.
   void keep_start_times(Environment& environment, std::size_t step);
   void act(Environment& environment, std::size_t step, bool greedy);
@@ -42,12 +47,9 @@ class RolloutCollector {
   const PolicyNetwork<float>* network_;
   nn::Tape<float> tape_;
   PolicyNetwork<float>::Lists lists_;
-  std::vector<Placement> placements_;  // by worker
-  std::vector<Placement> simulated_;   // by worker: the last one evaluated, and its outcome
-  std::vector<Outcome> outcomes_;
-  std::vector<Placement> queue_;  // to be evaluated, and where the outcomes belong
-  std::vector<Outcome*> queue_outcomes_;
-  std::vector<StepOutline> queue_outlines_;
+  std::vector<Placement> placements_;     // by worker
+  std::deque<MoveEvaluator> evaluators_;  // by worker
+  std::vector<Outcome> outcomes_;         // by worker, of what was evaluated last
   std::vector<Observation> observations_;
   std::vector<double> probabilities_;
 };

@@ -35,6 +35,11 @@ OptionTable<Options> declare() {
                  {"one-device", "random", "random-each-episode", "best"},
                  "placement at the start of an episode: one device; random, drawn once for each "
                  "worker; random in each episode; the best so far");
+  episode.number("random-start", &EpisodeOptions::random_start, 0, 1,
+                 "share of episodes that start at a random placement instead, while a policy is "
+                 "trained for other graphs; one that has seen good placements only does not learn "
+                 "to improve bad ones",
+                 kForExperts);
   episode.flag("skip-unchanged", &EpisodeOptions::skip_unchanged,
                "an action that keeps the placement takes no evaluation", kForExperts);
   episode.choice("order", &EpisodeOptions::order, {"topological", "random", "reverse"},

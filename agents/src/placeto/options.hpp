@@ -31,6 +31,7 @@ struct EpisodeOptions {
   std::size_t workers = 1;
   Order order = Order::kTopological;
   Start start = Start::kRandom;
+  double random_start = 0;  // ours: of a policy that is trained for other graphs
   Reward reward = Reward::kStep;
   double discount = 1;
   bool skip_unchanged = false;  // ours: an unchanged placement is not simulated again

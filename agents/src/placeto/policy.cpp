@@ -22,8 +22,12 @@ void PlacetoPolicy::run_greedy_episode(Session& session) {
 }
 
 std::unique_ptr<policy_gradient::Trainer> PlacetoPolicy::make_trainer(
-    std::span<Session* const> sessions) {
-  return std::make_unique<PlacetoTrainer>(options_, *this, sessions);
+    std::span<Session* const> sessions, policy_gradient::TrainingPurpose purpose) {
+  Options options = options_;
+  if (purpose == policy_gradient::TrainingPurpose::kPlacement) {
+    options.episode.random_start = 0;  // what is found from a bad start helps nobody
+  }
+  return std::make_unique<PlacetoTrainer>(options, *this, sessions);
 }
 
 }  // namespace emplace::agents::placeto

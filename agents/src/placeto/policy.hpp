@@ -21,7 +21,7 @@ class PlacetoPolicy final : public policy_gradient::PolicyModel {
   std::vector<std::pair<std::string, nn::Parameters<float>*>> networks() override;
   void run_greedy_episode(Session& session) override;
   std::unique_ptr<policy_gradient::Trainer> make_trainer(
-      std::span<Session* const> sessions) override;
+      std::span<Session* const> sessions, policy_gradient::TrainingPurpose purpose) override;
 
   PolicyNetwork<float>& network() { return network_; }
 

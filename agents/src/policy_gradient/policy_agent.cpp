@@ -28,7 +28,7 @@ Placement PolicyAgent::place(const Problem& problem, Session& session) {
       if (is_trained) {
         policy_->run_greedy_episode(session);
       }
-      train(sessions, {});
+      train(sessions, {}, TrainingPurpose::kPlacement);
     }
   }
   return best_of(problem, session);
@@ -43,17 +43,22 @@ Placement PolicyAgent::place_with_policy(const Problem& problem, Session& sessio
 }
 
 void PolicyAgent::train(std::span<Session* const> sessions, const TrainingCallback& callback) {
+  train(sessions, callback, TrainingPurpose::kPolicy);
+}
+
+void PolicyAgent::train(std::span<Session* const> sessions, const TrainingCallback& callback,
+                        TrainingPurpose purpose) {
   EMPLACE_CHECK(!sessions.empty(), "nothing to train on");
   ensure_policy(sessions);
   if (!loaded_) {
-    trainer_ = policy_->make_trainer(sessions);
+    trainer_ = policy_->make_trainer(sessions, purpose);
   } else {
     // The sessions are in a later state than that in which a training begins.
     std::vector<RandomStream> states;
     for (Session* session : sessions) {
       states.push_back(session->random());
     }
-    trainer_ = policy_->make_trainer(sessions);
+    trainer_ = policy_->make_trainer(sessions, purpose);
     for (std::size_t i = 0; i < sessions.size(); ++i) {
       sessions[i]->random() = states[i];
     }

@@ -22,6 +22,9 @@
 
 namespace emplace::agents::policy_gradient {
 
+/// What a policy is trained for: to be used on other problems, or to place one.
+enum class TrainingPurpose : std::uint8_t { kPolicy, kPlacement };
+
 /// Trains one policy on the problems of some sessions.
 class Trainer {
  public:
@@ -60,7 +63,8 @@ class PolicyModel {
   virtual bool search(Session& /*session*/) const { return false; }
 
   /// Begins a training. Requires: at least one session; the policy and the sessions outlive it.
-  virtual std::unique_ptr<Trainer> make_trainer(std::span<Session* const> sessions) = 0;
+  virtual std::unique_ptr<Trainer> make_trainer(std::span<Session* const> sessions,
+                                                TrainingPurpose purpose) = 0;
 };
 
 /// Is the common base of agents that train a policy.
@@ -85,6 +89,8 @@ class PolicyAgent : public TrainableAgent {
   virtual std::unique_ptr<PolicyModel> make_policy(std::size_t num_devices) const = 0;
 
  private:
+  void train(std::span<Session* const> sessions, const TrainingCallback& callback,
+             TrainingPurpose purpose);
   // Makes a policy if there is none, and fails where one does not fit.
   void ensure_policy(std::span<Session* const> sessions);
   std::string header(const char* schema) const;

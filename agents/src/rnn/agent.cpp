@@ -44,7 +44,7 @@ class Model final : public policy_gradient::PolicyModel {
   }
 
   std::unique_ptr<policy_gradient::Trainer> make_trainer(
-      std::span<Session* const> sessions) override {
+      std::span<Session* const> sessions, policy_gradient::TrainingPurpose /*purpose*/) override {
     return std::make_unique<RecurrentTrainer>(options_, policy_, sessions);
   }
 

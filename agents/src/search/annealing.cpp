@@ -1,13 +1,13 @@
 #include "annealing.hpp"
 
 #include "memory_penalty.hpp"
+#include "move_evaluator.hpp"
 
 #include <emplace/base/elementary.hpp>
 
 #include <algorithm>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace emplace::agents {
 namespace {
@@ -22,22 +22,23 @@ constexpr double kHottest = 4;  // mean times of a group
 // Where an annealing stands.
 class Annealing {
  public:
-  Annealing(Session& session, Placement start, double until_share, const AnnealingOptions& options)
+  Annealing(Session& session, const Placement& start, double until_share,
+            const AnnealingOptions& options)
       : session_(session),
+        moves_(session),
         proposals_(session.problem(), options.moves),
         from_share_(session.share_used()),
         until_share_(until_share),
         options_(options),
         initial_temperature_(options.initial_temperature),
         cycle_begin_(session.evaluations()),
-        current_(std::move(start)),
-        reached_(session.evaluate(current_, outline_)) {
+        reached_(moves_.start(start)) {
     observe(reached_);
   }
 
   void run() {
     while (!session_.exhausted() && session_.share_used() < until_share_) {
-      const std::span<const Move> moves = proposals_.propose(current_, session_.random());
+      const std::span<const Move> moves = proposals_.propose(moves_.base(), session_.random());
       if (moves.empty()) {
         return;
       }
@@ -50,53 +51,41 @@ class Annealing {
 
  private:
   void try_moves(std::span<const Move> moves) {
-    before_.clear();
-    for (const Move& move : moves) {
-      before_.push_back(current_[move.group]);
-      current_[move.group] = move.device;
-    }
     const double tolerance_us = -temperature_us() * log_of(1 - session_.random().uniform());
     const double refused_us = penalty_.objective_us(reached_) + tolerance_us;
     const bool observes = session_.evaluations() >= next_observation_;
-    const Evaluation tried =
-        observes ? session_.evaluate(current_, outline_) : session_.evaluate(current_, refused_us);
+    const Evaluation tried = observes ? moves_.evaluate(moves) : moves_.evaluate(moves, refused_us);
     if (penalty_.objective_us(tried) < refused_us) {
       if (reached_.status == EvaluationStatus::kOk && tried.status != EvaluationStatus::kOk) {
-        inside_ = current_;
-        undo(moves, *inside_);
+        inside_ = moves_.base();
         reached_inside_ = reached_;
       }
+      moves_.accept();
       reached_ = tried;
       if (observes) {
         observe(tried);
       }
-    } else {
-      undo(moves, current_);
     }
     penalty_.update(reached_);
     if (penalty_.is_lost() && inside_) {
-      current_ = *inside_;
+      moves_.go_to(*inside_);
       reached_ = reached_inside_;
       penalty_.go_back();
     }
   }
 
-  void undo(std::span<const Move> moves, Placement& placement) const {
-    for (std::size_t i = 0; i < moves.size(); ++i) {
-      placement[moves[i].group] = before_[i];
-    }
-  }
-
+  // Looks at the step of the base, which was evaluated last.
   void observe(const Evaluation& step) {
     if (step.status != EvaluationStatus::kBudgetSpent) {
-      proposals_.observe(current_, outline_, step.step_time_us);
+      moves_.outline(outline_);
+      proposals_.observe(moves_.base(), outline_, step.step_time_us);
       next_observation_ = session_.evaluations() + kObservationInterval;
     }
   }
 
   void begin_cycle() {
     if (const std::optional<Placement>& best = session_.best_placement()) {
-      current_ = *best;
+      moves_.go_to(*best);
       reached_ = session_.best_evaluation();
     }
     cycle_begin_ = session_.evaluations();
@@ -122,6 +111,7 @@ class Annealing {
   }
 
   Session& session_;
+  MoveEvaluator moves_;
   MoveProposals proposals_;
   MemoryPenalty penalty_;
   double from_share_;
@@ -131,19 +121,17 @@ class Annealing {
   std::int64_t cycle_begin_;    // evaluations until then
   StepOutline outline_;
   std::int64_t next_observation_ = 0;
-  Placement current_;
   Evaluation reached_;
-  std::vector<DeviceId> before_;     // of the groups that move
   std::optional<Placement> inside_;  // the last that fitted before one that did not
   Evaluation reached_inside_;        // of that placement
 };
 
 }  // namespace
 
-void anneal(Session& session, Placement start, double until_share,
+void anneal(Session& session, const Placement& start, double until_share,
             const AnnealingOptions& options) {
   if (!session.exhausted()) {
-    Annealing(session, std::move(start), until_share, options).run();
+    Annealing(session, start, until_share, options).run();
   }
 }
 

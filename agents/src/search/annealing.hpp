@@ -29,7 +29,7 @@ struct AnnealingOptions {
 
 /// Anneals from `start` until `session` has used `until_share` of its budget. The result is the
 /// best placement of the session. One thread.
-void anneal(Session& session, Placement start, double until_share,
+void anneal(Session& session, const Placement& start, double until_share,
             const AnnealingOptions& options = {});
 
 }  // namespace emplace::agents

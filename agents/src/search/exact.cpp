@@ -1,4 +1,5 @@
 #include "completion_bound.hpp"
+#include "move_evaluator.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/registry.hpp>
@@ -288,15 +289,17 @@ class Exact final : public Agent {
   // `start` is one that was evaluated.
   static void climb(const Problem& problem, Session& session, const Placement& start) {
     const std::int64_t leave = session.evaluations_left() / 10 * 9;
+    MoveEvaluator moves(session);
+    moves.go_to(session.best_placement().value_or(start));
     GroupId unimproved = 0;
     for (GroupId group = 0; unimproved < problem.num_groups() && session.evaluations_left() > leave;
          group = (group + 1) % problem.num_groups()) {
       ++unimproved;
       for (const DeviceId device : problem.placeable_devices()) {
-        Placement moved = session.best_placement().value_or(start);
         const Evaluation best = session.best_evaluation();
-        moved[group] = device;
-        if (session.evaluations_left() > leave && session.evaluate(moved).better_than(best)) {
+        const Move move{group, device};
+        if (session.evaluations_left() > leave && moves.evaluate({&move, 1}).better_than(best)) {
+          moves.accept();
           unimproved = 0;
         }
       }

@@ -1,3 +1,4 @@
+#include "move_evaluator.hpp"
 #include "move_proposals.hpp"
 #include "starts.hpp"
 
@@ -49,16 +50,17 @@ class HillClimb final : public Agent {
     return placement;
   }
 
-  void climb(const Problem& problem, Session& session, Placement current) const {
+  void climb(const Problem& problem, Session& session, const Placement& current) const {
     if (proposes_) {
-      climb_by_proposals(problem, session, std::move(current));
+      climb_by_proposals(problem, session, current);
     } else {
-      climb_by_groups(problem, session, std::move(current));
+      climb_by_groups(problem, session, current);
     }
   }
 
-  static void climb_by_groups(const Problem& problem, Session& session, Placement current) {
-    Evaluation reached = session.evaluate(current);
+  static void climb_by_groups(const Problem& problem, Session& session, const Placement& current) {
+    MoveEvaluator moves(session);
+    Evaluation reached = moves.start(current);
     std::vector<GroupId> order(static_cast<std::size_t>(problem.num_groups()));
     std::iota(order.begin(), order.end(), 0);
     session.random().shuffle(std::span(order));
@@ -68,53 +70,52 @@ class HillClimb final : public Agent {
     for (std::size_t at = 0; unimproved < order.size() && !session.exhausted();
          at = (at + 1) % order.size()) {
       const GroupId group = order[at];
-      const DeviceId before = current[group];
+      const DeviceId before = moves.base()[group];
       ++unimproved;
       for (const DeviceId device : problem.placeable_devices()) {
         if (device == before) {
           continue;
         }
-        current[group] = device;
-        const Evaluation tried = evaluate_rival(session, current, reached);
+        const Move move{group, device};
+        const Evaluation tried = evaluate_rival(moves, {&move, 1}, reached);
         if (tried.better_than(reached)) {
+          moves.accept();
           reached = tried;
           unimproved = 0;
           break;
         }
-        current[group] = before;
       }
     }
   }
 
-  static void climb_by_proposals(const Problem& problem, Session& session, Placement current) {
+  static void climb_by_proposals(const Problem& problem, Session& session,
+                                 const Placement& current) {
     MoveProposals proposals(problem);
-    StepOutline outline;
-    Evaluation reached = session.evaluate(current, outline);
+    MoveEvaluator moves(session);
+    Evaluation reached = moves.start(current);
     if (reached.status == EvaluationStatus::kBudgetSpent) {
       return;
     }
+    StepOutline outline;
+    moves.outline(outline);
     proposals.observe(current, outline, reached.step_time_us);
     for (std::int64_t unimproved = 0;
          unimproved < kPatience * problem.num_groups() && !session.exhausted(); ++unimproved) {
-      Placement next = current;
-      for (const Move& move : proposals.propose(current, session.random())) {
-        next[move.group] = move.device;
-      }
-      const Evaluation tried = evaluate_rival(session, next, reached);
+      const Evaluation tried =
+          evaluate_rival(moves, proposals.propose(moves.base(), session.random()), reached);
       if (tried.better_than(reached)) {
+        moves.accept();
         reached = tried;
-        current = std::move(next);
         unimproved = 0;
       }
     }
   }
 
-  // Evaluates a placement that counts only if it is better than `reached`.
-  static Evaluation evaluate_rival(Session& session, const Placement& placement,
+  // Evaluates moves that count only if the step is better than `reached`.
+  static Evaluation evaluate_rival(MoveEvaluator& evaluator, std::span<const Move> moves,
                                    const Evaluation& reached) {
-    return reached.status == EvaluationStatus::kOk
-               ? session.evaluate(placement, reached.step_time_us)
-               : session.evaluate(placement);
+    return reached.status == EvaluationStatus::kOk ? evaluator.evaluate(moves, reached.step_time_us)
+                                                   : evaluator.evaluate(moves);
   }
 
   bool proposes_;

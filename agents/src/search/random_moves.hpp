@@ -20,12 +20,6 @@
 
 namespace emplace::agents {
 
-/// Says that a group goes to a device.
-struct Move {
-  GroupId group = 0;
-  DeviceId device = 0;
-};
-
 /// Draws random moves of one problem; see the head of this file.
 class RandomMoves {
  public:

@@ -335,8 +335,8 @@ void PhysicalEngine::release_output(OpId producer, OutputId output, DeviceId dev
   }
 }
 
-StepRecord PhysicalEngine::record(const Placement& placement) {
-  StepRecord record = record_of(placement, run(placement, kNoCutoff));
+StepRecord PhysicalEngine::describe(const Placement& placement) {
+  StepRecord record = record_of(placement, result_);
   add_transfers(record);
   add_allocations(record);
   return record;

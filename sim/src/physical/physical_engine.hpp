@@ -32,7 +32,7 @@ class PhysicalEngine final : public Engine {
   explicit PhysicalEngine(const Problem& problem);
 
   const SimResult& run(const Placement& placement, double cutoff_us) override;
-  StepRecord record(const Placement& placement) override;
+  StepRecord describe(const Placement& placement) override;
 
  private:
   static constexpr std::int32_t kNoDelay = -1;

@@ -47,7 +47,7 @@ IncrementalRun::IncrementalRun(const Problem& problem)
   for (DeviceId device = 0; device < devices_.end_id(); ++device) {
     last_ops_before(0)[device] = sentinel_of(device);
   }
-  moves_.reserve(problem.num_groups());
+  moved_.reserve(problem.num_groups());
   taken_back_.reserve(num_ops_);
   taken_back_in_.resize(num_ops_);
 }
@@ -57,7 +57,7 @@ bool IncrementalRun::start_from(const Placement& placement, std::span<const OpId
   for (OpId op = 0; op < num_ops_; ++op) {
     rows_[op].device = placement[grouping.group_of(op)];
   }
-  moves_.clear();
+  moved_.clear();
   // Ops that read nothing are ready first, in graph order wherever they are. So let them all come
   // first, and none of them needs to be sorted in when it is moved.
   std::int32_t place = 0;
@@ -85,11 +85,6 @@ bool IncrementalRun::start_from(const Placement& placement, std::span<const OpId
   return sweep_all();
 }
 
-bool IncrementalRun::refresh() {
-  go_back();
-  return sweep_all();
-}
-
 // Runs the whole step in the present order, and makes it the base.
 bool IncrementalRun::sweep_all() {
   next_check_ = num_ops_;
@@ -100,14 +95,14 @@ bool IncrementalRun::sweep_all() {
   return true;
 }
 
-bool IncrementalRun::run(const Placement& placement, std::span<const GroupId> groups) {
+bool IncrementalRun::run(std::span<const Move> moves) {
   go_back();
   first_touched_ = num_ops_;
   last_touched_ = -1;
-  for (const GroupId group : groups) {
+  for (const auto [group, device] : moves) {
     const OpId member = problem_.grouping().members(group).front();
-    moves_.push_back({group, rows_[member].device});
-    move(group, placement[group]);
+    moved_.push_back({group, rows_[member].device});
+    move(group, device);
   }
   next_check_ = (last_touched_ / kCheckPlaces + 1) * kCheckPlaces;
   return sweep(first_touched_);
@@ -122,10 +117,10 @@ void IncrementalRun::go_back() {
   copy_times(base_, times_);
   touch(changed_);
   changed_ = {};
-  for (auto last = moves_.rbegin(); last != moves_.rend(); ++last) {
+  for (auto last = moved_.rbegin(); last != moved_.rend(); ++last) {
     move(last->group, last->from);
   }
-  moves_.clear();
+  moved_.clear();
 }
 
 void IncrementalRun::make_base() {
@@ -135,7 +130,7 @@ void IncrementalRun::make_base() {
   find_last_ops();
   base_.makespan_us = makespan_us_;
   changed_ = {};
-  moves_.clear();
+  moved_.clear();
 }
 
 template <class From, class To>

@@ -48,12 +48,9 @@ class IncrementalRun {
   /// Returns whether it succeeded; if not, there is no base.
   bool start_from(const Placement& placement, std::span<const OpId> order);
 
-  /// Brings the base up to date with the costs of the problem. Returns as start_from().
-  bool refresh();
-
-  /// Runs the base with `groups` where `placement` has them. Returns whether it succeeded; if not,
-  /// the times are of no use. Requires: there is a base.
-  bool run(const Placement& placement, std::span<const GroupId> groups);
+  /// Runs the base after moves of different groups. Returns whether it succeeded; if not, the times
+  /// are of no use. Requires: there is a base.
+  bool run(std::span<const Move> moves);
 
   /// Makes the last run the base. Requires: it succeeded.
   void make_base();
@@ -88,8 +85,8 @@ class IncrementalRun {
     double makespan_us = 0;
   };
 
-  // Of a group from its device in the base.
-  struct Move {
+  // A group that is not on its device in the base.
+  struct Moved {
     GroupId group;
     DeviceId from;
   };
@@ -143,7 +140,7 @@ class IncrementalRun {
   IdVector<OutputId, std::int32_t> num_elsewhere_;  // consumers on other devices
   IdVector<DeviceId, DeviceState> devices_;
   double makespan_us_ = 0;
-  std::vector<Move> moves_;
+  std::vector<Moved> moved_;
   std::int32_t first_touched_ = 0;  // the first place that the moves can touch
   std::int32_t last_touched_ = 0;   // the last one of what moves, and what reads it
   std::int32_t next_check_ = 0;     // where to look next whether all is as in the base

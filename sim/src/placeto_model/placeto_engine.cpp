@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace emplace::placeto_model {
+namespace {
+
+// An incremental run pays while at most so many groups move, and no more than one in so many.
+constexpr std::size_t kMostMoved = 24;
+constexpr std::size_t kOneMovedIn = 4;
+constexpr std::int32_t kLongestPause = 63;  // in moves
+
+}  // namespace
 
 PlacetoEngine::PlacetoEngine(const Problem& problem)
     : problem_(problem),
@@ -11,19 +19,17 @@ PlacetoEngine::PlacetoEngine(const Problem& problem)
       times_(problem),
       table_(problem, times_),
       loop_(problem, table_, times_),
-      memory_(problem, table_),
-      moved_(problem.num_groups()) {
+      memory_(problem, table_) {
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
     num_ops_in_.push_back(problem.grouping().members(group).size());
   }
+  base_order_.reserve(num_ops_in_.size());
   result_.peak_bytes = memory_.peak_bytes();
 }
 
 const SimResult& PlacetoEngine::run(const Placement& placement, double cutoff_us) {
-  was_incremental_ = !placement.has_priorities() && run_incrementally(placement, cutoff_us);
-  if (!was_incremental_) {
-    run_in_full(placement, cutoff_us);
-  }
+  was_incremental_ = false;
+  run_in_full(placement, cutoff_us);
   if (!result_.is_cut_off) {
     compare_with_capacity(problem_, result_);
   }
@@ -36,11 +42,6 @@ void PlacetoEngine::run_in_full(const Placement& placement, double cutoff_us) {
     put(group, placement[group]);
   }
   loop_.run(placement, loads_);
-  if (placement.has_priorities()) {
-    moved_.forget();  // incremental runs know one order only, that of the times
-  } else {
-    moved_.note_full_run(placement);
-  }
   if (!cut_off(result_, loop_.makespan_us(), cutoff_us)) {
     memory_.after_full_run(times_, loads_, loop_);
     result_.start_us = times_.start_us;
@@ -48,57 +49,86 @@ void PlacetoEngine::run_in_full(const Placement& placement, double cutoff_us) {
   }
 }
 
-// Returns false where a full run must follow.
-bool PlacetoEngine::run_incrementally(const Placement& placement, double cutoff_us) {
-  const MovedGroups::From from = moved_.find(placement);
-  if (from == MovedGroups::From::kNothing) {
+const SimResult& PlacetoEngine::start(const Placement& base) {
+  has_priorities_ = base.has_priorities();
+  base_ = Base::kLastRun;
+  run(base, kNoCutoff);
+  std::copy(loads_.begin(), loads_.end(), base_loads_.begin());
+  return result_;
+}
+
+const SimResult& PlacetoEngine::try_moves(const Placement& base, const Placement& moved,
+                                          std::span<const Move> moves, double cutoff_us) {
+  was_incremental_ = try_incrementally(base, moved, moves, cutoff_us);
+  if (!was_incremental_) {
+    if (base_ == Base::kLastRun) {
+      base_order_ = times_.dispatch_order;
+      base_ = Base::kOrder;
+    }
+    run_in_full(moved, cutoff_us);
+  }
+  if (!result_.is_cut_off) {
+    compare_with_capacity(problem_, result_);
+  }
+  return result_;
+}
+
+void PlacetoEngine::accept() {
+  if (was_incremental_) {
+    incremental_->make_base();
+  } else {
+    base_ = Base::kLastRun;
+  }
+  std::copy(loads_.begin(), loads_.end(), base_loads_.begin());
+}
+
+// Returns false where a full run must follow. Incremental runs that give up cost time for nothing;
+// so none is tried for a while, the longer the more gave up lately.
+bool PlacetoEngine::try_incrementally(const Placement& base, const Placement& moved,
+                                      std::span<const Move> moves, double cutoff_us) {
+  const std::size_t most = std::clamp<std::size_t>(num_ops_in_.size() / kOneMovedIn, 1, kMostMoved);
+  if (has_priorities_ || base_ == Base::kNothing || moves.size() > most) {
     return false;
   }
-  if (!prepare_base(from)) {
-    moved_.forget();
-    moved_.note_failure();
+  if (pause_left_ > 0) {
+    --pause_left_;
     return false;
   }
-  if (!incremental_->run(placement, moved_.groups())) {
-    moved_.note_failure();
+  if (!prepare(base) || !incremental_->run(moves)) {
+    pause_ = std::min(2 * pause_ + 1, kLongestPause);
+    pause_left_ = pause_;
     return false;
   }
+  pause_ /= 2;
   std::copy(base_loads_.begin(), base_loads_.end(), loads_.begin());
-  for (const GroupId group : moved_.groups()) {
-    take_off(group, moved_.base()[group]);
-    put(group, placement[group]);
+  for (const Move& move : moves) {
+    take_off(move.group, base[move.group]);
+    put(move.group, move.device);
   }
-  moved_.note_incremental_run(placement);
   if (!cut_off(result_, incremental_->makespan_us(), cutoff_us)) {
     const StepTimes& times = incremental_->times();
-    memory_.after_incremental_run(placement, times, loads_);
+    memory_.after_incremental_run(moved, times, loads_);
     result_.start_us = times.start_us;
     result_.end_us = times.end_us;
   }
   return true;
 }
 
-// Returns false if there is no base for incremental runs.
-bool PlacetoEngine::prepare_base(MovedGroups::From from) {
-  bool has_base = true;
-  if (from == MovedGroups::From::kLastRun) {
-    if (!incremental_) {
-      incremental_ = std::make_unique<IncrementalRun>(problem_);
-    }
-    if (moved_.last_full_run() != nullptr) {
-      has_base = incremental_->start_from(*moved_.last_full_run(), times_.dispatch_order);
-      base_revision_ = problem_.cost_revision();
-    } else {
-      incremental_->make_base();
-    }
-    moved_.make_base();
-    std::copy(loads_.begin(), loads_.end(), base_loads_.begin());
+// Makes the base that of incremental runs; returns false if it cannot be.
+bool PlacetoEngine::prepare(const Placement& base) {
+  if (base_ == Base::kIncremental) {
+    return true;
   }
-  if (base_revision_ != problem_.cost_revision()) {
-    base_revision_ = problem_.cost_revision();
-    has_base = incremental_->refresh();
+  if (!incremental_) {
+    incremental_ = std::make_unique<IncrementalRun>(problem_);
   }
-  return has_base;
+  if (!incremental_->start_from(base,
+                                base_ == Base::kLastRun ? times_.dispatch_order : base_order_)) {
+    base_ = Base::kNothing;
+    return false;
+  }
+  base_ = Base::kIncremental;
+  return true;
 }
 
 void PlacetoEngine::put(GroupId group, DeviceId device) {
@@ -112,8 +142,8 @@ void PlacetoEngine::take_off(GroupId group, DeviceId device) {
 }
 
 // One transfer serves all devices that want an output, and the outputs of an op are freed together.
-StepRecord PlacetoEngine::record(const Placement& placement) {
-  StepRecord record = record_of(placement, run(placement, kNoCutoff));
+StepRecord PlacetoEngine::describe(const Placement& placement) {
+  StepRecord record = record_of(placement, result_);
   if (!was_incremental_) {
     times_.send_all(problem_, placement);
   }

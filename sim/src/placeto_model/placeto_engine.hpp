@@ -3,16 +3,13 @@
 // The engine of the `placeto` model: the rules of the simulator released with Placeto, bit for bit
 // (docs/concepts/simulation.md).
 //
-// A placement that differs in few groups from a base, or from the run before, is run incrementally
-// (incremental_run.hpp), any other in full (event_loop.hpp), with the same results to the last bit.
-// Callers need not care: searches that try one move after the other gain by it, and where most
-// groups are elsewhere the comparison costs next to nothing.
+// A move of few groups is run incrementally (incremental_run.hpp), any other step in full
+// (event_loop.hpp), with the same results to the last bit.
 
 #include "engine.hpp"
 #include "event_loop.hpp"
 #include "incremental_run.hpp"
 #include "memory_account.hpp"
-#include "moved_groups.hpp"
 #include "op_table.hpp"
 #include "step_times.hpp"
 
@@ -23,6 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace emplace::placeto_model {
 
@@ -33,17 +32,27 @@ class PlacetoEngine final : public Engine {
   explicit PlacetoEngine(const Problem& problem);
 
   const SimResult& run(const Placement& placement, double cutoff_us) override;
-  StepRecord record(const Placement& placement) override;
+  StepRecord describe(const Placement& placement) override;
+  const SimResult& start(const Placement& base) override;
+  const SimResult& try_moves(const Placement& base, const Placement& moved,
+                             std::span<const Move> moves, double cutoff_us) override;
+  void accept() override;
 
   /// Says whether the last run was an incremental one.
   bool was_incremental() const { return was_incremental_; }
 
-  /// Forgets all runs, so that the next one is full: for comparing the two.
-  void forget() { moved_.forget(); }
-
  private:
-  bool run_incrementally(const Placement& placement, double cutoff_us);
-  bool prepare_base(MovedGroups::From from);
+  // What is known of the base.
+  enum class Base : std::uint8_t {
+    kNothing,     // that would serve incremental runs
+    kLastRun,     // it was the last run, a full one
+    kOrder,       // base_order_
+    kIncremental  // it is the base of incremental runs, too
+  };
+
+  bool try_incrementally(const Placement& base, const Placement& moved, std::span<const Move> moves,
+                         double cutoff_us);
+  bool prepare(const Placement& base);
   void run_in_full(const Placement& placement, double cutoff_us);
   void put(GroupId group, DeviceId device);
   void take_off(GroupId group, DeviceId device);
@@ -51,7 +60,7 @@ class PlacetoEngine final : public Engine {
   const Problem& problem_;
   IdVector<GroupId, std::size_t> num_ops_in_;
   IdVector<DeviceId, DeviceLoad> loads_;       // of the last run
-  IdVector<DeviceId, DeviceLoad> base_loads_;  // of the base of incremental runs
+  IdVector<DeviceId, DeviceLoad> base_loads_;  // of the base
 
   StepTimes times_;  // of full runs
   OpTable table_;
@@ -59,10 +68,13 @@ class PlacetoEngine final : public Engine {
   MemoryAccount memory_;
   SimResult result_;
 
-  MovedGroups moved_;
-  std::unique_ptr<IncrementalRun> incremental_;  // made when the first placement is worth one
-  std::int64_t base_revision_ = 0;               // Problem::cost_revision() of the base
+  Base base_ = Base::kNothing;
+  bool has_priorities_ = false;                  // incremental runs know the order of times only
+  std::vector<OpId> base_order_;                 // in which ops were dispatched
+  std::unique_ptr<IncrementalRun> incremental_;  // made when the first move is worth one
   bool was_incremental_ = false;
+  std::int32_t pause_ = 0;  // moves that are run in full since the last incremental run gave up
+  std::int32_t pause_left_ = 0;
 };
 
 }  // namespace emplace::placeto_model

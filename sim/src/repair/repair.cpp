@@ -62,7 +62,7 @@ class Repairer {
   }
 
  private:
-  struct Move {
+  struct Relief {
     double us_per_byte;  // lost time for each byte freed at the peak
     GroupId group;
     DeviceId to;
@@ -96,7 +96,7 @@ class Repairer {
     start_estimate();
     find_moves(record_.worst_device);
     for (std::size_t trial = 0; trial < moves_.size() && !is_done(); ++trial) {
-      const Move& move = next_move(trial);
+      const Relief& move = next_move(trial);
       placement[move.group] = move.to;
       const SimResult& result = simulator_.run(placement);
       note(placement, result.makespan_us, result.bytes_over);
@@ -163,7 +163,7 @@ class Repairer {
     std::size_t left = 1 + index_of(problem_.num_groups()) / kGroupsPerMove;
     bool has_relieved = false;
     for (std::size_t trial = 0; trial < kMaxTrials && left > 0 && trial < moves_.size(); ++trial) {
-      const Move& move = next_move(trial);
+      const Relief& move = next_move(trial);
       if (has_moved_[move.group]) {
         continue;
       }
@@ -190,7 +190,7 @@ class Repairer {
     }
     find_moves(device);
     for (std::size_t trial = 0; trial < kMaxExchanges && trial < moves_.size(); ++trial) {
-      const Move move = next_move(trial);
+      const Relief move = next_move(trial);
       const std::int64_t before = bytes_over(move.to) + bytes_over(device);
       estimate_.move(move.group, move.to);
       const std::vector<GroupId> others = largest_parts(move.to, move.group);
@@ -232,8 +232,8 @@ class Repairer {
   }
 
   // Returns the best of the moves but `count`; call it with 0, 1, ...
-  const Move& next_move(std::size_t count) {
-    const auto worse = [](const Move& a, const Move& b) {
+  const Relief& next_move(std::size_t count) {
+    const auto worse = [](const Relief& a, const Relief& b) {
       return std::tuple(a.us_per_byte, a.group, a.to) > std::tuple(b.us_per_byte, b.group, b.to);
     };
     if (count == 0) {
@@ -285,7 +285,7 @@ class Repairer {
   std::vector<double> added_us_;      // by group and placeable device: by longer transfers
   IdVector<GroupId, bool> is_known_;  // whether that is up to date
   IdVector<GroupId, bool> has_moved_;
-  std::vector<Move> moves_;
+  std::vector<Relief> moves_;
 };
 
 }  // namespace

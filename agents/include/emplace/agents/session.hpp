@@ -8,6 +8,7 @@
 // capacity of a device (the penalty of Addanki et al. 2019). The penalty guides a search towards
 // placements that fit; the best of a session is always one that fits, if there is any. A session
 // belongs to one thread; evaluating many placements uses the threads of the present TBB arena.
+// Searches that go from one placement to its neighbours evaluate moves (src/move_evaluator.hpp).
 //
 // A session may have sessions on coarser levels of its problem (sim/coarsening.hpp), for agents
 // that decide coarsely. They share its budget and its random numbers, and what they evaluate counts
@@ -41,6 +42,8 @@ class GroupNesting;
 
 namespace emplace::agents {
 
+class NeighbourhoodPool;  // private
+
 /// How an evaluation ended.
 enum class EvaluationStatus : std::uint8_t {
   kOk,
@@ -62,6 +65,9 @@ struct Evaluation {
   /// objective.
   bool better_than(const Evaluation& other) const;
 };
+
+/// Returns the evaluation of a simulated step.
+Evaluation evaluation_of(const SimResult& result);
 
 /// More details of a simulated step.
 struct StepOutline {
@@ -138,13 +144,6 @@ class Session {
   /// exhausted. Requires: a device for each group of the problem. Throws kUnsupported, and counts
   /// nothing, if one of them is not placeable (unless Options::any_device).
   Evaluation evaluate(const Placement& placement);
-
-  /// Does the same, and sets the outline of the step if it is within the budget.
-  Evaluation evaluate(const Placement& placement, StepOutline& outline);
-
-  /// Does the same, possibly faster, for a search that rejects steps of `cutoff_us` or longer. Such
-  /// a step is kCutOff, unless it is the best so far.
-  Evaluation evaluate(const Placement& placement, double cutoff_us);
 
   /// Evaluates many in parallel and counts them in the order given; those beyond the budget are
   /// kBudgetSpent. The result is the same on any number of threads.
@@ -226,16 +225,24 @@ class Session {
   double proven_bound_us() const { return proven_bound_us_; }
 
  private:
+  friend class MoveEvaluator;  // evaluates moves
+
   using Clock = std::chrono::steady_clock;
 
-  struct Workspaces;  // a simulator for each thread
   enum class Reports : std::uint8_t { kNo, kYes };
 
-  Session(const Problem& problem, Options options, std::shared_ptr<Workspaces> workspaces);
+  Session(const Problem& problem, Options options, std::shared_ptr<NeighbourhoodPool> pool);
 
   double share_of_time() const;
   void run_in_parallel_on_level(std::size_t count, double share,
                                 const std::function<void(std::size_t, Session&)>& search);
+  // What a MoveEvaluator needs. A session on a coarser level has the finest session above it.
+  Session& finest() { return parent_ == nullptr ? *this : parent_->finest(); }
+  GroupId coarse_of(GroupId finest_group) const;
+  Placement expand_to_finest(const Placement& placement) const;
+  double cutoff_us(double cutoff_us) const;
+  void outline_of(const SimResult& result, StepOutline& outline) const;
+  void keep_on_levels(const Placement& placement, const Evaluation& evaluation);
   void check(const Placement& placement) const;
   void absorb(const Session& child);
   void record(const Placement& placement, const Evaluation& evaluation);
@@ -249,7 +256,7 @@ class Session {
   std::unique_ptr<const GroupNesting> nesting_;  // of the parent's groups
   Options options_;
   RandomStream random_;
-  std::shared_ptr<Workspaces> workspaces_;
+  std::shared_ptr<NeighbourhoodPool> pool_;
   Clock::time_point begin_ = Clock::now();
   std::int64_t evaluations_ = 0;
   std::optional<Placement> best_placement_;

@@ -21,6 +21,14 @@ namespace emplace {
 /// Of two ready ops, the one with the larger number runs first.
 using Priority = std::int32_t;
 
+/// Says that a group goes to a device.
+struct Move {
+  GroupId group = 0;
+  DeviceId device = 0;
+
+  bool operator==(const Move&) const = default;
+};
+
 /// The device of each group, and optionally its priority. It is always complete: every group has a
 /// device.
 class Placement {

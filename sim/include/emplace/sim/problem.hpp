@@ -118,9 +118,6 @@ class Problem {
   /// exact sums.
   void replace_costs(DeviceId device, std::span<const double> costs_us);
 
-  /// Returns the number of calls of replace_costs(), for callers that cache results.
-  std::int64_t cost_revision() const { return cost_revision_; }
-
   /// Returns how long a device pauses after `op` in the `placeto` model: the cluster's gap, or 0 if
   /// the op launches nothing.
   double gap_us(OpId op) const { return gap_us_[op]; }
@@ -317,7 +314,6 @@ class Problem {
   std::vector<double> cost_us_;  // a row for each profile
   std::vector<CostSource> cost_source_;
   std::vector<double> cost_deviation_;
-  std::int64_t cost_revision_ = 0;
   IdVector<OpId, double> gap_us_;
   IdVector<OpId, bool> launches_;
   IdVector<DeviceId, double> launch_us_;

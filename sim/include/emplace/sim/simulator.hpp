@@ -51,7 +51,7 @@ class Simulator {
   /// Does the same if the step takes less than `cutoff_us`. If not, the result `is_cut_off`, its
   /// makespan is `cutoff_us`, and nothing else in it is valid. That may take less time, for
   /// searches that only need to know whether a placement is better than another one: the `physical`
-  /// model ends at that moment, the `placeto` model where it simulates a move incrementally.
+  /// model ends at that moment.
   const SimResult& run(const Placement& placement, double cutoff_us);
 
   /// Simulates one step and returns everything that happened in it. Requires: as run().
