@@ -26,6 +26,7 @@ void MoveEvaluator::go_to(const Placement& base) {
   base_ = base;
   tried_ = base;
   moves_.clear();
+  changes_.clear();
   neighbourhood_->go_to(is_finest() ? base : session_.expand_to_finest(base));
 }
 
@@ -33,9 +34,7 @@ Evaluation MoveEvaluator::evaluate(std::span<const Move> moves, double cutoff_us
   if (session_.exhausted()) {
     return {};
   }
-  for (const Move& move : moves_) {
-    tried_[move.group] = base_[move.group];
-  }
+  take_back();
   moves_.assign(moves.begin(), moves.end());
   for (const Move& move : moves_) {
     tried_[move.group] = move.device;
@@ -53,6 +52,40 @@ Evaluation MoveEvaluator::evaluate(std::span<const Move> moves, double cutoff_us
   return record(neighbourhood_->try_moves(fine_moves, finest_.cutoff_us(cutoff_us)));
 }
 
+Evaluation MoveEvaluator::evaluate(std::span<const PriorityChange> changes, double cutoff_us) {
+  if (session_.exhausted()) {
+    return {};
+  }
+  take_back();
+  changes_.assign(changes.begin(), changes.end());
+  for (const PriorityChange& change : changes_) {
+    tried_.set_priority(change.group, change.priority);
+  }
+  std::span<const PriorityChange> fine_changes = changes_;
+  if (!is_finest()) {
+    fine_changes_.clear();
+    for (const PriorityChange& change : changes_) {
+      for (const GroupId group : members_[change.group]) {
+        fine_changes_.push_back({group, change.priority});
+      }
+    }
+    fine_changes = fine_changes_;
+  }
+  return record(neighbourhood_->try_priorities(fine_changes, finest_.cutoff_us(cutoff_us)));
+}
+
+// Makes tried_ the base again.
+void MoveEvaluator::take_back() {
+  for (const Move& move : moves_) {
+    tried_[move.group] = base_[move.group];
+  }
+  for (const PriorityChange& change : changes_) {
+    tried_.set_priority(change.group, base_.priorities()[change.group]);
+  }
+  moves_.clear();
+  changes_.clear();
+}
+
 Evaluation MoveEvaluator::record(const SimResult& result) {
   last_ = &result;
   const Evaluation evaluation = evaluation_of(result);
@@ -67,7 +100,11 @@ void MoveEvaluator::accept() {
   for (const Move& move : moves_) {
     base_[move.group] = move.device;
   }
+  for (const PriorityChange& change : changes_) {
+    base_.set_priority(change.group, change.priority);
+  }
   moves_.clear();
+  changes_.clear();
   neighbourhood_->accept();
 }
 

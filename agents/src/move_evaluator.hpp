@@ -37,6 +37,9 @@ class MoveEvaluator {
   Evaluation evaluate(std::span<const Move> moves,
                       double cutoff_us = std::numeric_limits<double>::infinity());
 
+  /// Does the same for other priorities. Requires: the base has priorities.
+  Evaluation evaluate(std::span<const PriorityChange> changes, double cutoff_us);
+
   /// Sets `outline` to that of the step that was evaluated last. Requires: it was not cut off.
   void outline(StepOutline& outline) const;
 
@@ -47,6 +50,7 @@ class MoveEvaluator {
   const Placement& base() const { return base_; }
 
  private:
+  void take_back();
   bool is_finest() const { return &session_ == &finest_; }
   Evaluation record(const SimResult& result);
 
@@ -57,8 +61,10 @@ class MoveEvaluator {
   const SimResult* last_ = nullptr;
   Placement base_;
   Placement tried_;
-  std::vector<Move> moves_;       // from base_ to tried_
-  std::vector<Move> fine_moves_;  // the same in the groups of `finest_`
+  std::vector<Move> moves_;                   // from base_ to tried_
+  std::vector<PriorityChange> changes_;       // from base_ to tried_
+  std::vector<Move> fine_moves_;              // moves_ in the groups of `finest_`
+  std::vector<PriorityChange> fine_changes_;  // changes_ in the groups of `finest_`
 };
 
 }  // namespace emplace::agents

@@ -1,3 +1,4 @@
+#include "move_evaluator.hpp"
 #include "neighbourhood_pool.hpp"
 
 #include <emplace/agents/placeable.hpp>
@@ -97,7 +98,7 @@ void Session::restore(State state) {
 }
 
 Evaluation Session::evaluate(const Placement& placement) {
-  return evaluate(std::span(&placement, 1)).front();
+  return MoveEvaluator(*this).start(placement);
 }
 
 std::vector<Evaluation> Session::evaluate(std::span<const Placement> placements,

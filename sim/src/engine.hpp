@@ -33,11 +33,15 @@ class Engine {
   /// Returns everything that happened in the last run, which was of `placement` and not cut off.
   virtual StepRecord describe(const Placement& placement) = 0;
 
+  /// Says whether start() must come before moves are tried from a base.
+  virtual bool needs_start() const { return false; }
+
   /// Simulates the step of `base`, from which moves are tried.
   virtual const SimResult& start(const Placement& base) { return run(base, kNoCutoff); }
 
   /// Simulates the step of `moved`, which is `base` after `moves` of different groups; the result
-  /// is that of run(). Requires: `base` was started from or accepted last.
+  /// is that of run(). Requires: if needs_start(), `base` was
+  /// started from or accepted last.
   virtual const SimResult& try_moves(const Placement& /*base*/, const Placement& moved,
                                      std::span<const Move> /*moves*/, double cutoff_us) {
     return run(moved, cutoff_us);

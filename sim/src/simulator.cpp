@@ -73,38 +73,63 @@ void Neighbourhood::go_to(const Placement& base) {
   base_ = base;
   tried_ = base;
   moves_.clear();
+  changes_.clear();
   has_started_ = false;
 }
 
 const SimResult& Neighbourhood::start() {
   take_back();
-  moves_.clear();
   has_started_ = true;
   return engine_->start(base_);
 }
 
 const SimResult& Neighbourhood::try_moves(std::span<const Move> moves, double cutoff_us) {
-  if (!has_started_) {
-    start();
-  }
-  take_back();
-  moves_.assign(moves.begin(), moves.end());
-  for (const Move& move : moves_) {
+  for (const Move& move : moves) {
     EMPLACE_CHECK(move.group >= 0 && move.group < problem_.num_groups() && move.device >= 0 &&
                       move.device < problem_.num_devices(),
                   "a move of group {} of {} to device {} of {}", move.group, problem_.num_groups(),
                   move.device, problem_.num_devices());
+  }
+  prepare();
+  moves_.assign(moves.begin(), moves.end());
+  for (const Move& move : moves_) {
     tried_[move.group] = move.device;
   }
   return engine_->try_moves(base_, tried_, moves_, cutoff_us);
+}
+
+const SimResult& Neighbourhood::try_priorities(std::span<const PriorityChange> changes,
+                                               double cutoff_us) {
+  EMPLACE_CHECK(base_.has_priorities(), "a base without priorities");
+  for (const PriorityChange& change : changes) {
+    EMPLACE_CHECK(change.group >= 0 && change.group < problem_.num_groups(),
+                  "a priority of group {} of {}", change.group, problem_.num_groups());
+  }
+  prepare();
+  changes_.assign(changes.begin(), changes.end());
+  for (const PriorityChange& change : changes_) {
+    tried_.set_priority(change.group, change.priority);
+  }
+  return engine_->try_moves(base_, tried_, {}, cutoff_us);
 }
 
 void Neighbourhood::accept() {
   for (const Move& move : moves_) {
     base_[move.group] = move.device;
   }
+  for (const PriorityChange& change : changes_) {
+    base_.set_priority(change.group, change.priority);
+  }
   moves_.clear();
+  changes_.clear();
   engine_->accept();
+}
+
+void Neighbourhood::prepare() {
+  if (!has_started_ && engine_->needs_start()) {
+    start();
+  }
+  take_back();
 }
 
 // Makes tried() the base again.
@@ -112,6 +137,11 @@ void Neighbourhood::take_back() {
   for (const Move& move : moves_) {
     tried_[move.group] = base_[move.group];
   }
+  for (const PriorityChange& change : changes_) {
+    tried_.set_priority(change.group, base_.priorities()[change.group]);
+  }
+  moves_.clear();
+  changes_.clear();
 }
 
 }  // namespace emplace

@@ -17,7 +17,8 @@ namespace {
 
 double step_time_us(std::string_view agent, const Problem& problem,
                     const Session::Options& options) {
-  return Simulator(problem).run(Placement(place(agent, problem, options))).makespan_us;
+  Session session(problem, options);
+  return Simulator(problem).run(make(agent)->place(problem, session)).makespan_us;
 }
 
 class Search : public testing::TestWithParam<std::string> {};

@@ -4,10 +4,15 @@
 #include "move_evaluator.hpp"
 
 #include <emplace/base/elementary.hpp>
+#include <emplace/base/infinity.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace emplace::agents {
 namespace {
@@ -18,6 +23,10 @@ constexpr std::int64_t kObservationInterval = 256;
 // Evaluations of a cycle for each group, at most, and how hot a cycle may begin.
 constexpr std::int64_t kEvaluationsPerGroup = 500;
 constexpr double kHottest = 4;  // mean times of a group
+
+// Share of proposals that change the order, where the placement has priorities.
+constexpr double kReorderings = 0.5;
+constexpr std::uint64_t kReach = 4;  // groups on the device until the one to swap with
 
 // Where an annealing stands.
 class Annealing {
@@ -38,11 +47,15 @@ class Annealing {
 
   void run() {
     while (!session_.exhausted() && session_.share_used() < until_share_) {
-      const std::span<const Move> moves = proposals_.propose(moves_.base(), session_.random());
-      if (moves.empty()) {
-        return;
+      if (!by_start_.empty() && session_.random().uniform() < kReorderings) {
+        try_changes(swapped_priorities());
+      } else {
+        const std::span<const Move> moves = proposals_.propose(moves_.base(), session_.random());
+        if (moves.empty()) {
+          return;
+        }
+        try_changes(moves);
       }
-      try_moves(moves);
       if (options_.cycles && progress() >= 1 && session_.share_used() < until_share_) {
         begin_cycle();
       }
@@ -50,11 +63,31 @@ class Annealing {
   }
 
  private:
-  void try_moves(std::span<const Move> moves) {
+  // Returns two groups that ran one soon after the other on one device, when it was observed last,
+  // with the priorities of each other.
+  std::span<const PriorityChange> swapped_priorities() {
+    const Placement& base = moves_.base();
+    const std::size_t at = session_.random().below(by_start_.size());
+    const GroupId one = by_start_[at];
+    GroupId other = one;
+    std::uint64_t left = 1 + session_.random().below(kReach);
+    for (std::size_t next = at + 1; next < by_start_.size() && left > 0; ++next) {
+      if (base[by_start_[next]] == base[one]) {
+        other = by_start_[next];
+        --left;
+      }
+    }
+    swap_ = {{{one, base.priorities()[other]}, {other, base.priorities()[one]}}};
+    return swap_;
+  }
+
+  // Tries moves or changes of priorities.
+  template <class Change>
+  void try_changes(std::span<const Change> moves) {
     const double tolerance_us = -temperature_us() * log_of(1 - session_.random().uniform());
     const double refused_us = penalty_.objective_us(reached_) + tolerance_us;
     const bool observes = session_.evaluations() >= next_observation_;
-    const Evaluation tried = observes ? moves_.evaluate(moves) : moves_.evaluate(moves, refused_us);
+    const Evaluation tried = moves_.evaluate(moves, observes ? kInfinity : refused_us);
     if (penalty_.objective_us(tried) < refused_us) {
       if (reached_.status == EvaluationStatus::kOk && tried.status != EvaluationStatus::kOk) {
         inside_ = moves_.base();
@@ -80,6 +113,12 @@ class Annealing {
       moves_.outline(outline_);
       proposals_.observe(moves_.base(), outline_, step.step_time_us);
       next_observation_ = session_.evaluations() + kObservationInterval;
+      if (moves_.base().has_priorities()) {
+        by_start_.resize(outline_.group_start_us.size());
+        std::iota(by_start_.begin(), by_start_.end(), 0);
+        std::ranges::stable_sort(by_start_, {},
+                                 [this](GroupId group) { return outline_.group_start_us[group]; });
+      }
     }
   }
 
@@ -122,6 +161,8 @@ class Annealing {
   StepOutline outline_;
   std::int64_t next_observation_ = 0;
   Evaluation reached_;
+  std::array<PriorityChange, 2> swap_{};
+  std::vector<GroupId> by_start_;    // as observed last; where there are priorities
   std::optional<Placement> inside_;  // the last that fitted before one that did not
   Evaluation reached_inside_;        // of that placement
 };

@@ -1,4 +1,5 @@
 #include "annealing.hpp"
+#include "list_search.hpp"
 #include "multilevel_search.hpp"
 #include "starts.hpp"
 
@@ -7,64 +8,101 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace::agents {
 namespace {
 
-// Share of the budget that explores; the rest anneals the best placement of all.
+// Share of the budget that explores; the rest anneals the best placements of all.
 constexpr double kExploration = 0.5;
 
 // With fewer evaluations for each group a multilevel search explores alone.
 constexpr std::int64_t kFewEvaluations = 20;
 
-// A portfolio: a multilevel search, and annealing on the finest level from the best placement of
-// heuristics beside it, then annealing from the best placement of all. With time as the budget,
-// there is a search for each thread.
+// Up to so many groups the order on devices is searched, too: making a list costs more than a
+// simulation where there are many.
+constexpr GroupId kFewGroups = 400;
+
+// By how much an order must shorten the step to be kept where there are more.
+constexpr double kGainOfOrders = 1.01;
+
+// A portfolio: the heuristics, the cheapest first; a multilevel search, and beside it annealing on
+// the finest level from the best placement so far, or a search of lists; then annealing from the
+// best of all. With time as the budget, there is a search for each thread.
 class Auto final : public Agent {
  public:
   explicit Auto(const Params&) {}
 
   Placement place(const Problem& problem, Session& session) override {
-    const std::vector<Evaluated> starts = evaluated_starts(problem, session);
-    const auto best = [&] { return session.best_placement().value_or(starts.front().placement); };
-    if (problem.placeable_devices().size() == 1) {
-      return best();
+    const std::vector<Evaluated> starts = evaluated_starts_and_orders(problem, session);
+    std::vector<Evaluated> found = starts;
+    if (const double used = session.share_used();
+        used < kExploration && problem.placeable_devices().size() > 1) {
+      explore(problem, session, (kExploration - used) / (1 - used), found);
     }
-    if (const double used = session.share_used(); used < kExploration) {
-      const bool has_few =
-          session.evaluations_left() < kFewEvaluations * std::int64_t{problem.num_groups()};
-      session.run_in_parallel(has_few ? 1 : std::max<std::size_t>(2, session.concurrency()),
-                              (kExploration - used) / (1 - used),
-                              [&, start = best()](std::size_t index, Session& child) {
-                                if (index % 2 == 0) {
-                                  search_levels(child, heuristic_start(kHeuristic));
-                                } else {
-                                  anneal(child, start, 1);
-                                }
-                              });
+    if (problem.placeable_devices().size() > 1) {
+      refine(session, found);
     }
-    session.run_in_parallel(
-        session.concurrency(), 1,
-        [start = best()](std::size_t, Session& child) { anneal(child, start, 1); });
-    return best();
+    return session.best_placement().value_or(starts.front().placement);
   }
 
  private:
+  static void explore(const Problem& problem, Session& session, double share,
+                      std::vector<Evaluated>& found) {
+    const Placement start = session.best_placement().value_or(found.front().placement);
+    const bool has_few =
+        session.evaluations_left() < kFewEvaluations * std::int64_t{problem.num_groups()};
+    const std::size_t count = has_few ? 1 : std::max<std::size_t>(2, session.concurrency());
+    std::vector<std::optional<Evaluated>> ends(count);
+    session.run_in_parallel(count, share, [&](std::size_t index, Session& child) {
+      if (index % 2 == 0) {
+        search_levels(child, heuristic_start(kHeuristic));
+      } else if (problem.num_groups() <= kFewGroups) {
+        search_lists(child, 1);
+      } else {
+        anneal(child, start, 1);
+      }
+      if (const auto& best = child.best_placement()) {
+        ends[index] = Evaluated{*best, child.best_evaluation()};
+      }
+    });
+    for (std::optional<Evaluated>& end : ends) {
+      if (end) {
+        found.push_back(std::move(*end));
+      }
+    }
+  }
+
+  // Anneals the best placement: one with an order only where that pays, since its steps are always
+  // simulated in full.
+  static void refine(Session& session, const std::vector<Evaluated>& found) {
+    const double gain = session.problem().num_groups() <= kFewGroups ? 1 : kGainOfOrders;
+    const auto cost_us = [gain](const Evaluated& one) {
+      const double order = one.placement.has_priorities() ? gain : 1;
+      return std::pair(one.evaluation.status, order * one.evaluation.objective_us());
+    };
+    const Placement& start = std::ranges::min_element(found, {}, cost_us)->placement;
+    session.run_in_parallel(session.concurrency(), 1,
+                            [&start](std::size_t, Session& child) { anneal(child, start, 1); });
+  }
+
   static constexpr const char* kHeuristic = "heft";
 };
 
 EMPLACE_REGISTER_AGENT(
-    Auto,
-    {.name = "auto",
-     .kind = AgentKind::kSearch,
-     .summary = "the best of heuristics, annealing and multilevel search",
-     .description = "A portfolio: asks the heuristics, explores by multilevel search and, where "
-                    "the budget is large, by annealing, and then anneals the best placement. "
-                    "With a time limit it searches on all threads. Use it unless you compare "
-                    "agents; it is the default of emplace place.",
-     .reference = "algorithm portfolios: Huberman, Lukose, Hogg, Science 275, 1997",
-     .deterministic = false});
+    Auto, {.name = "auto",
+           .kind = AgentKind::kSearch,
+           .summary = "the best of heuristics, annealing and multilevel search",
+           .description =
+               "A portfolio: asks the heuristics, explores by multilevel search and, where "
+               "the budget is large, by annealing or, on small graphs, by priority lists, and "
+               "then anneals the best placement. With a time limit it searches on all "
+               "threads. Use it unless you compare agents; it is the default of emplace place.",
+           .reference = "algorithm portfolios: Huberman, Lukose, Hogg, Science 275, 1997",
+           .deterministic = false});
 
 }  // namespace
 }  // namespace emplace::agents

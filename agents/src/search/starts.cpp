@@ -20,8 +20,15 @@ constexpr std::array kAgents = {"heft", "etf", "single-gpu", "m-etf", "m-topo", 
 
 constexpr std::int64_t kMaxRepairSimulations = 100;
 
+// Where they take long, a search finds more in the same time.
+constexpr double kMostOfHeuristics = 0.2;
+
+constexpr std::array kAgentsAndOrders = {"single-gpu",     "human-expert",    "m-topo",
+                                         "heft",           "heft:order=plan", "etf",
+                                         "etf:order=plan", "m-etf",           "m-etf:order=plan"};
+
 Placement placed_by(std::string_view agent, const Problem& problem, Session& session) {
-  return AgentRegistry::global().make(Spec{std::string(agent)})->place(problem, session);
+  return AgentRegistry::global().make(Spec::parse(agent))->place(problem, session);
 }
 
 // Adds a placement that is not among them yet.
@@ -36,6 +43,23 @@ void sort_best_first(std::vector<Evaluated>& starts) {
   std::ranges::stable_sort(starts, [](const Evaluated& a, const Evaluated& b) {
     return a.evaluation.better_than(b.evaluation);
   });
+}
+
+// Asks agents, but at least one, until so much of the budget is used.
+std::vector<Evaluated> evaluated(std::span<const char* const> agents, const Problem& problem,
+                                 Session& session, double until_share = 1) {
+  std::vector<Evaluated> starts;
+  if (const std::optional<Placement>& best = session.best_placement()) {
+    starts.push_back({*best, session.best_evaluation()});
+  }
+  for (const char* agent : agents) {
+    if (!starts.empty() && (session.exhausted() || session.share_used() >= until_share)) {
+      break;
+    }
+    add_start(placed_by(agent, problem, session), session, starts);
+  }
+  sort_best_first(starts);
+  return starts;
 }
 
 }  // namespace
@@ -71,18 +95,11 @@ Placement random_placement(const Problem& problem, RandomStream& random) {
 }
 
 std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session) {
-  std::vector<Evaluated> starts;
-  if (const std::optional<Placement>& best = session.best_placement()) {
-    starts.push_back({*best, session.best_evaluation()});
-  }
-  for (const char* agent : kAgents) {
-    if (!starts.empty() && session.exhausted()) {
-      break;
-    }
-    add_start(placed_by(agent, problem, session), session, starts);
-  }
-  sort_best_first(starts);
-  return starts;
+  return evaluated(kAgents, problem, session);
+}
+
+std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Session& session) {
+  return evaluated(kAgentsAndOrders, problem, session, kMostOfHeuristics);
 }
 
 std::vector<Evaluated> evaluated_starts_of_levels(const Problem& problem, Session& session) {

@@ -43,7 +43,11 @@ struct Evaluated {
 /// Returns different ones, best first; never none.
 std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session);
 
-/// Does the same, with HEFT on each coarser level, too.
+/// Does the same, the cheapest first, with the order of list schedules as priorities, too: devices
+/// that run groups in the order of the plan may be faster than with their own queues.
+std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Session& session);
+
+/// Does the same as evaluated_starts(), with HEFT on each coarser level, too.
 std::vector<Evaluated> evaluated_starts_of_levels(const Problem& problem, Session& session);
 
 }  // namespace emplace::agents

@@ -33,6 +33,7 @@ class PlacetoEngine final : public Engine {
 
   const SimResult& run(const Placement& placement, double cutoff_us) override;
   StepRecord describe(const Placement& placement) override;
+  bool needs_start() const override { return true; }
   const SimResult& start(const Placement& base) override;
   const SimResult& try_moves(const Placement& base, const Placement& moved,
                              std::span<const Move> moves, double cutoff_us) override;

@@ -45,6 +45,10 @@ class Neighbourhood {
   const SimResult& try_moves(std::span<const Move> moves,
                              double cutoff_us = std::numeric_limits<double>::infinity());
 
+  /// Does the same for other priorities of different groups. Requires: the base has priorities.
+  const SimResult& try_priorities(std::span<const PriorityChange> changes,
+                                  double cutoff_us = std::numeric_limits<double>::infinity());
+
   /// Makes the placement that was tried last the base. Requires: it was not cut off, and nothing
   /// was called since.
   void accept();
@@ -54,13 +58,15 @@ class Neighbourhood {
   const Placement& tried() const { return tried_; }
 
  private:
+  void prepare();
   void take_back();
 
   const Problem& problem_;
   std::unique_ptr<Engine> engine_;
   Placement base_;
   Placement tried_;
-  std::vector<Move> moves_;  // from base_ to tried_
+  std::vector<Move> moves_;              // from base_ to tried_
+  std::vector<PriorityChange> changes_;  // from base_ to tried_
   bool has_started_ = false;
 };
 

@@ -29,6 +29,12 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
+/// Says that a group gets a priority.
+struct PriorityChange {
+  GroupId group = 0;
+  Priority priority = 0;
+};
+
 /// The device of each group, and optionally its priority. It is always complete: every group has a
 /// device.
 class Placement {
@@ -61,6 +67,9 @@ class Placement {
   void set_priorities(IdVector<GroupId, Priority> priorities) {
     priorities_ = std::move(priorities);
   }
+
+  /// Gives a group another priority. Requires: has_priorities().
+  void set_priority(GroupId group, Priority priority) { priorities_[group] = priority; }
 
   bool operator==(const Placement&) const = default;
 
