@@ -123,9 +123,6 @@ void Network::start(std::int32_t flow, double now_us) {
 }
 
 void Network::take_ended(double until_us, std::vector<Ended>& ended) {
-  if (next_end_us_ > until_us) {
-    return;
-  }
   for (std::size_t at = busy_routes_.size(); at-- > 0;) {
     Route& route = routes_[busy_routes_[at]];
     while (route.num_flows > 0 && route.end_us <= until_us) {
@@ -171,9 +168,6 @@ void Network::stop_first(Route& route) {
 }
 
 void Network::share(double now_us) {
-  if (!has_changed_) {
-    return;
-  }
   // In the order of their routes, because the order in which others ended says nothing. A route
   // that waits for its `fifo` links gets one at a time.
   if (admitted_.size() > 1) {

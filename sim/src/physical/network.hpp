@@ -47,8 +47,12 @@ class Network {
   /// Takes out all flows that end until `until_us`, and appends them to `ended`, in no order.
   void take_ended(double until_us, std::vector<Ended>& ended);
 
-  /// Lets flows move that waited for those taken out, and shares the links anew, if need be.
+  /// Lets flows move that waited for those taken out, and shares the links anew, if need be. Only
+  /// necessary where has_changed().
   void share(double now_us);
+
+  /// Says whether some flow started or ended since share().
+  bool has_changed() const { return has_changed_; }
 
   /// Returns when the next flow ends; infinity if none moves. Requires: share() was called since
   /// the last change.

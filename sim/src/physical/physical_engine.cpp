@@ -3,10 +3,19 @@
 #include <emplace/base/infinity.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace emplace::physical {
 namespace {
+
+// Most instants have one event.
+template <class Events, class Key = std::identity>
+inline void sort_several(Events& events, Key key = {}) {
+  if (events.size() > 1) {
+    std::ranges::sort(events, {}, key);
+  }
+}
 
 // Until when events belong to the instant that begins at `us` (rule 3): sums of the same times in
 // another order differ by rounding, and ties must not depend on that.
@@ -73,7 +82,9 @@ const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_u
   reset(placement);
   for (;;) {
     dispatch();
-    network_.share(now_us_);
+    if (network_.has_changed()) {
+      network_.share(now_us_);
+    }
     const double next_us = take_next_events();
     if (next_us > now_us_) {  // else this instant goes on, with ops that took no time
       memory_.end_instant();
@@ -95,7 +106,9 @@ const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_u
     for (const TransferId transfer : batch_.arrived) {
       enter_network(transfer);
     }
-    start_transfers();
+    if (num_sent_ < transfers_.all().end_id()) {
+      start_transfers();
+    }
     queue_woken_ops();
   }
   cut_off(result_, *std::max_element(end_us_.begin(), end_us_.end()), cutoff_us);
@@ -134,26 +147,34 @@ double PhysicalEngine::take_next_events() {
   batch_.ended_ops.clear();
   batch_.arrived.clear();
   batch_.ended_flows.clear();
-  const double first_us = std::min({op_ends_.next_us(), delays_.next_us(), network_.next_end_us()});
+  const double op_us = op_ends_.next_us();
+  const double delay_us = delays_.next_us();
+  const double flow_us = network_.next_end_us();
+  const double first_us = std::min({op_us, delay_us, flow_us});
   if (first_us == kInfinity) {
     return kInfinity;
   }
   const double until_us = end_of_instant(first_us);
   double last_us = first_us;
-  while (op_ends_.next_us() <= until_us) {
-    const EventList::Event event = op_ends_.pop();
-    last_us = std::max(last_us, event.at_us);
-    batch_.ended_ops.push_back(event.id);
+  if (op_us <= until_us) {
+    do {
+      const EventList::Event event = op_ends_.pop();
+      last_us = std::max(last_us, event.at_us);
+      batch_.ended_ops.push_back(event.id);
+    } while (op_ends_.next_us() <= until_us);
+    sort_several(batch_.ended_ops);
   }
-  last_us = delays_.take(until_us, last_us, batch_.arrived);
-  network_.take_ended(until_us, batch_.ended_flows);
-  for (const Network::Ended& flow : batch_.ended_flows) {
-    last_us = std::max(last_us, flow.at_us);
+  if (delay_us <= until_us) {
+    last_us = delays_.take(until_us, last_us, batch_.arrived);
+    sort_several(batch_.arrived);
   }
-  std::sort(batch_.ended_ops.begin(), batch_.ended_ops.end());
-  std::sort(batch_.arrived.begin(), batch_.arrived.end());
-  std::sort(batch_.ended_flows.begin(), batch_.ended_flows.end(),
-            [](const Network::Ended& a, const Network::Ended& b) { return a.flow < b.flow; });
+  if (flow_us <= until_us) {
+    network_.take_ended(until_us, batch_.ended_flows);
+    for (const Network::Ended& flow : batch_.ended_flows) {
+      last_us = std::max(last_us, flow.at_us);
+    }
+    sort_several(batch_.ended_flows, &Network::Ended::flow);
+  }
   return last_us;
 }
 
@@ -235,7 +256,7 @@ void PhysicalEngine::send_outputs(OpId op, DeviceId device) {
     while (use < last_use && uses[use].output == output) {
       ++use;
     }
-    output_uses_[output] = transfers_.send(first_use, use, device_of_, now_us_,
+    output_uses_[output] = transfers_.send(first_use, use, op, device_of_, now_us_,
                                            [this](OpId consumer) { wake(consumer); });
     if (output_uses_[output] == 0) {  // no op reads it
       output_uses_[output] = 1;
@@ -288,7 +309,7 @@ void PhysicalEngine::start_transfers() {
 
 // Puts the ops that became ready at this instant into the queues of their devices.
 void PhysicalEngine::queue_woken_ops() {
-  std::sort(woken_.begin(), woken_.end());
+  sort_several(woken_);
   for (const OpId op : woken_) {
     ready_.push(device_of_[op], op, now_us_);
     idle_.push_back(device_of_[op]);

@@ -7,23 +7,26 @@ namespace emplace::physical {
 TransferTable::TransferTable(const Problem& problem)
     : problem_(problem), transfer_of_(problem.uses().size()) {
   transfers_.reserve(problem.uses().size());
+  new_number_.reserve(index_of(problem.num_devices()));
 }
 
-// Sorts the transfers of one output by target, and counts the consumers of each.
-void TransferTable::assign_consumers(TransferId first_transfer, UseId first_use, UseId last_use,
-                                     IdSpan<OpId, const DeviceId> device_of) {
+// Sorts the transfers of one output by target.
+void TransferTable::sort_by_target(TransferId first_transfer, UseId first_use, UseId last_use) {
+  // A transfer keeps its old number in `end_us` while they are sorted.
+  for (TransferId transfer = first_transfer; transfer < transfers_.end_id(); ++transfer) {
+    transfers_[transfer].end_us = transfer;
+  }
   std::sort(transfers_.begin() + first_transfer, transfers_.end(),
             [](const TransferState& a, const TransferState& b) { return a.to < b.to; });
-  const DeviceId from = transfers_[first_transfer].from;
+  new_number_.resize(transfers_.size() - static_cast<std::size_t>(first_transfer));
+  for (TransferId transfer = first_transfer; transfer < transfers_.end_id(); ++transfer) {
+    const auto old = static_cast<TransferId>(transfers_[transfer].end_us);
+    new_number_[static_cast<std::size_t>(old - first_transfer)] = transfer;
+    transfers_[transfer].end_us = 0;
+  }
   for (UseId use = first_use; use < last_use; ++use) {
-    const DeviceId to = device_of[problem_.uses()[use].consumer];
-    if (to != from) {
-      TransferId transfer = first_transfer;
-      while (transfers_[transfer].to != to) {
-        ++transfer;
-      }
-      transfer_of_[use] = transfer;
-      ++transfers_[transfer].consumers;
+    if (transfer_of_[use] != kNone) {
+      transfer_of_[use] = new_number_[static_cast<std::size_t>(transfer_of_[use] - first_transfer)];
     }
   }
 }

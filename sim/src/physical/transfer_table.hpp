@@ -39,12 +39,13 @@ class TransferTable {
   /// Forgets all transfers.
   void clear() { transfers_.clear(); }
 
-  /// Hands on the output with these uses, of an op that ends at `now_us`: calls `wake(consumer)`
-  /// for each consumer on the op's device, and adds the transfers to other devices, in the order of
-  /// these. Returns how many uses the output has on the op's device: local ones and transfers.
+  /// Hands on the output with these uses, of `producer`, which ends at `now_us`: calls
+  /// `wake(consumer)` for each consumer on the op's device, and adds the transfers to other
+  /// devices, in the order of these. Returns how many uses the output has on the op's device: local
+  /// ones and transfers.
   template <class Wake>
-  std::int32_t send(UseId first_use, UseId last_use, IdSpan<OpId, const DeviceId> device_of,
-                    double now_us, const Wake& wake);
+  std::int32_t send(UseId first_use, UseId last_use, OpId producer,
+                    IdSpan<OpId, const DeviceId> device_of, double now_us, const Wake& wake);
 
   /// Returns the transfer by which a consumer gets what it uses; kNone if it is on the producer's
   /// device. Requires: the producer has ended.
@@ -56,34 +57,36 @@ class TransferTable {
   const IdVector<TransferId, TransferState>& all() const { return transfers_; }
 
  private:
-  bool has_target(TransferId first, DeviceId to) const {
-    return std::any_of(transfers_.begin() + first, transfers_.end(),
-                       [to](const TransferState& transfer) { return transfer.to == to; });
-  }
-  void assign_consumers(TransferId first_transfer, UseId first_use, UseId last_use,
-                        IdSpan<OpId, const DeviceId> device_of);
+  void sort_by_target(TransferId first_transfer, UseId first_use, UseId last_use);
 
   const Problem& problem_;
   IdVector<TransferId, TransferState> transfers_;
   IdVector<UseId, TransferId> transfer_of_;
+  std::vector<TransferId> new_number_;  // while transfers are sorted
 };
 
 template <class Wake>
-std::int32_t TransferTable::send(UseId first_use, UseId last_use,
+std::int32_t TransferTable::send(UseId first_use, UseId last_use, OpId producer,
                                  IdSpan<OpId, const DeviceId> device_of, double now_us,
                                  const Wake& wake) {
   const auto uses = problem_.uses();
+  const DeviceId from = device_of[producer];
   const TransferId first_transfer = transfers_.end_id();
   std::int32_t num_local = 0;
   for (UseId use = first_use; use < last_use; ++use) {
-    const DeviceId from = device_of[uses[use].producer];
     const DeviceId to = device_of[uses[use].consumer];
     if (to == from) {
       ++num_local;
       transfer_of_[use] = kNone;
       wake(uses[use].consumer);
-    } else if (!has_target(first_transfer, to)) {
-      transfers_.push_back({.producer = uses[use].producer,
+      continue;
+    }
+    TransferId transfer = first_transfer;
+    while (transfer < transfers_.end_id() && transfers_[transfer].to != to) {
+      ++transfer;
+    }
+    if (transfer == transfers_.end_id()) {
+      transfers_.push_back({.producer = producer,
                             .output = uses[use].output,
                             .first_use = first_use,
                             .from = from,
@@ -93,11 +96,14 @@ std::int32_t TransferTable::send(UseId first_use, UseId last_use,
                             .end_us = 0,
                             .freed_us = 0});
     }
+    ++transfers_[transfer].consumers;
+    transfer_of_[use] = transfer;
   }
-  if (num_local < last_use - first_use) {
-    assign_consumers(first_transfer, first_use, last_use, device_of);
+  const TransferId num_transfers = transfers_.end_id() - first_transfer;
+  if (num_transfers > 1) {
+    sort_by_target(first_transfer, first_use, last_use);
   }
-  return num_local + (transfers_.end_id() - first_transfer);
+  return num_local + num_transfers;
 }
 
 }  // namespace emplace::physical
