@@ -39,7 +39,7 @@ class CheckAgent(unittest.TestCase):
             emplace.check_agent(cls)
 
     def test_mistakes_are_found(self):
-        self.finds("not placeable", "py-uses-cpu",
+        self.finds("nothing may be placed", "py-uses-cpu",
                    lambda self, problem, session: numpy.full(problem.num_groups, problem.num_devices - 1))
         self.finds("ZeroDivisionError", "py-needs-budget",
                    lambda self, problem, session: first_device(problem) + 0 * (1 // session.evaluations_left))
