@@ -12,13 +12,13 @@
 namespace emplace::agents::post_test {
 namespace {
 
+using post::CategoricalPolicy;
 using post::Choices;
-using post::Policy;
 using testing::DoubleNear;
 using testing::ElementsAre;
 
 TEST(PostPolicy, StartsWithEqualProbabilitiesAndDrawsByThem) {
-  Policy policy(2, 3);
+  CategoricalPolicy policy(2, 3);
   EXPECT_THAT(policy.probabilities(1), ElementsAre(1.0 / 3, 1.0 / 3, 1.0 / 3));
   policy.minimize_cross_entropy(std::vector<Choices>{{0, 2}, {0, 1}, {0, 2}, {0, 2}}, 0);
   RandomStream random(1);
@@ -34,7 +34,7 @@ TEST(PostPolicy, StartsWithEqualProbabilitiesAndDrawsByThem) {
 
 // Group 0 is on device 1 in three of four, group 1 in one of four; a tenth of it all is uniform.
 TEST(PostPolicy, MinimizesCrossEntropyByTheSharesOfTheElite) {
-  Policy policy(2, 2);
+  CategoricalPolicy policy(2, 2);
   policy.minimize_cross_entropy(std::vector<Choices>{{1, 0}, {1, 0}, {0, 0}, {1, 1}}, 0.1);
   EXPECT_THAT(policy.probabilities(0),
               ElementsAre(DoubleNear(0.9 / 4 + 0.05, 1e-15), DoubleNear(2.7 / 4 + 0.05, 1e-15)));
@@ -50,11 +50,11 @@ TEST(PostPolicy, MinimizesCrossEntropyByTheSharesOfTheElite) {
 TEST(PostPolicy, MakesTheStepsOfProximalOptimizationThatAreMadeByHand) {
   const std::vector<Choices> samples = {{0}, {1}};
   const std::vector<double> advantages = {1, -1};
-  Policy once(1, 2);
+  CategoricalPolicy once(1, 2);
   once.optimize_proximally(samples, advantages,
                            {.steps = 1, .learning_rate = 1, .kl_penalty = 0.5});
   EXPECT_NEAR(once.probabilities(0)[0], 1 / (1 + std::exp(-1.0)), 1e-12);
-  Policy twice(1, 2);
+  CategoricalPolicy twice(1, 2);
   twice.optimize_proximally(samples, advantages,
                             {.steps = 2, .learning_rate = 1, .kl_penalty = 0.5});
   EXPECT_NEAR(twice.probabilities(0)[0], 1 / (1 + std::exp(-1.55539)), 1e-5);
@@ -87,8 +87,8 @@ TEST(PostPolicy, ClimbsTheProximalObjective) {
     return sum;
   };
   // One step away from q, so that the penalty pulls; its second step is compared.
-  Policy one(2, 3);
-  Policy two(2, 3);
+  CategoricalPolicy one(2, 3);
+  CategoricalPolicy two(2, 3);
   one.minimize_cross_entropy(elite, 0);
   two.minimize_cross_entropy(elite, 0);
   constexpr double kRate = 0.5;

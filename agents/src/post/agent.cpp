@@ -66,8 +66,8 @@ class Post final : public Agent {
 
  private:
   void learn(const Problem& problem, Session& session) const {
-    Policy policy(static_cast<std::size_t>(problem.num_groups()),
-                  problem.placeable_devices().size());
+    CategoricalPolicy policy(static_cast<std::size_t>(problem.num_groups()),
+                             problem.placeable_devices().size());
     std::vector<Choices> samples;  // since the last elite
     std::vector<Evaluation> evaluations;
     while (!session.exhausted()) {

@@ -14,13 +14,13 @@ constexpr double kLeastProbability = 1e-300;  // whose logarithm is finite
 
 }  // namespace
 
-Policy::Policy(std::size_t num_groups, std::size_t num_devices)
+CategoricalPolicy::CategoricalPolicy(std::size_t num_groups, std::size_t num_devices)
     : num_groups_(num_groups),
       num_devices_(num_devices),
       logits_(num_groups * num_devices),
       probabilities_(num_groups * num_devices, 1 / static_cast<double>(num_devices)) {}
 
-Choices Policy::sample(RandomStream& random) const {
+Choices CategoricalPolicy::sample(RandomStream& random) const {
   Choices choices(num_groups_);
   for (std::size_t group = 0; group < num_groups_; ++group) {
     choices[group] =
@@ -29,7 +29,7 @@ Choices Policy::sample(RandomStream& random) const {
   return choices;
 }
 
-void Policy::minimize_cross_entropy(std::span<const Choices> elite, double uniform) {
+void CategoricalPolicy::minimize_cross_entropy(std::span<const Choices> elite, double uniform) {
   std::ranges::fill(probabilities_, uniform / static_cast<double>(num_devices_));
   const double share = (1 - uniform) / static_cast<double>(elite.size());
   for (const Choices& choices : elite) {
@@ -42,9 +42,9 @@ void Policy::minimize_cross_entropy(std::span<const Choices> elite, double unifo
   }
 }
 
-void Policy::optimize_proximally(std::span<const Choices> samples,
-                                 std::span<const double> advantages,
-                                 const ProximalOptions& options) {
+void CategoricalPolicy::optimize_proximally(std::span<const Choices> samples,
+                                            std::span<const double> advantages,
+                                            const ProximalOptions& options) {
   const auto count = static_cast<double>(samples.size());
   std::vector<double> value(num_devices_);
   for (std::size_t group = 0; group < num_groups_; ++group) {

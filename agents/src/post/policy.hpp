@@ -32,10 +32,10 @@ struct ProximalOptions {
 };
 
 /// Holds the probabilities of devices, by group.
-class Policy {
+class CategoricalPolicy {
  public:
   /// Starts with equal probabilities. Requires: at least one device.
-  Policy(std::size_t num_groups, std::size_t num_devices);
+  CategoricalPolicy(std::size_t num_groups, std::size_t num_devices);
 
   /// Returns the probabilities of the devices for `group`.
   std::span<const double> probabilities(std::size_t group) const {

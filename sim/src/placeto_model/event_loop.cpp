@@ -29,7 +29,7 @@ EventLoop::EventLoop(const Problem& problem, const OpTable& table, StepTimes& ti
   ready_.resize(num_devices);
 }
 
-void EventLoop::run(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads) {
+void EventLoop::run(const Placement& placement, IdSpan<DeviceId, const PlacedOps> loads) {
   reset(placement, loads);
   for (DeviceState* next = &next_device(); next->dispatch_at != kNever; next = &next_device()) {
     dispatch(*next);
@@ -54,7 +54,7 @@ void EventLoop::dispatch(DeviceState& device) {
   device.dispatch_at = only_if(has_work, std::max(device.free_at, device.queue_head->at));
 }
 
-void EventLoop::reset(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads) {
+void EventLoop::reset(const Placement& placement, IdSpan<DeviceId, const PlacedOps> loads) {
   const Grouping& grouping = problem_.grouping();
 
   // Devices without ops dispatch nothing; the others get slots in the order of their names.

@@ -66,7 +66,7 @@ class EventLoop {
   EventLoop& operator=(const EventLoop&) = delete;
 
   /// Simulates one step, without memory. Of transfers it keeps no times (StepTimes::send_all()).
-  void run(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads);
+  void run(const Placement& placement, IdSpan<DeviceId, const PlacedOps> loads);
 
   /// Returns the last event of the last run.
   double makespan_us() const { return makespan_us_; }
@@ -101,7 +101,7 @@ class EventLoop {
     double end_us;
   };
 
-  void reset(const Placement& placement, IdSpan<DeviceId, const DeviceLoad> loads);
+  void reset(const Placement& placement, IdSpan<DeviceId, const PlacedOps> loads);
   DeviceState& next_device();
   void dispatch(DeviceState& device);
   Dispatched start_next_op(DeviceState& device);

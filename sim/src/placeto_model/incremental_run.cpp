@@ -242,7 +242,7 @@ bool IncrementalRun::sweep(std::int32_t place) {
     }
     const OpId op = records_[place].op;
     const Row& row = rows_[op];
-    const DeviceState& device = devices_[row.device];
+    const DeviceTimes& device = devices_[row.device];
     const double ready = ready_us(row);
     if (ready <= device.ready_us) [[unlikely]] {
       records_[place].ready_us = ready;
@@ -270,7 +270,7 @@ bool IncrementalRun::sweep(std::int32_t place) {
     makespan_us_ = base_.makespan_us;
   } else {
     makespan_us_ = 0;
-    for (const DeviceState& device : devices_) {
+    for (const DeviceTimes& device : devices_) {
       makespan_us_ = std::max({makespan_us_, device.free_us, device.channel_free_us});
     }
   }
@@ -292,7 +292,7 @@ inline double IncrementalRun::ready_us(const Row& row) const {
 
 // Runs an op and sends what other devices want of it (rules 7 to 9).
 inline void IncrementalRun::dispatch(std::int32_t place, OpId op, const Row& row, double ready_us) {
-  DeviceState& device = devices_[row.device];
+  DeviceTimes& device = devices_[row.device];
   const double start_us = std::max(ready_us, device.free_us);
   const double end_us = start_us + device.costs_us[op];
   times_.end_us[op] = end_us;
@@ -334,7 +334,7 @@ void IncrementalRun::set_devices_before(std::int32_t place) {
 
 // Puts a device into the state in which it is after one of its ops.
 void IncrementalRun::set_device(DeviceId device, OpId last) {
-  DeviceState& state = devices_[device];
+  DeviceTimes& state = devices_[device];
   state.last = last;
   if (last < num_ops_) {
     const Record& record = sequence_.record_of(last);
@@ -403,7 +403,7 @@ bool IncrementalRun::has_new_times(OpId op) const {
 std::int32_t IncrementalRun::reorder(std::int32_t place) {
   const OpId late = records_[place].op;
   const double late_us = records_[place].ready_us;
-  DeviceState& device = devices_[rows_[late].device];
+  DeviceTimes& device = devices_[rows_[late].device];
   std::int32_t first = place;
   for (OpId other = device.last; other < num_ops_ && ties_.is_before(late, other);
        other = sequence_.record_of(other).previous) {

@@ -67,7 +67,7 @@ class IncrementalRun {
   using Row = DispatchSequence::Row;
   using Record = DispatchSequence::Record;
 
-  struct alignas(64) DeviceState {
+  struct alignas(64) DeviceTimes {
     const double* costs_us = nullptr;
     double ready_us = 0;  // of the last op
     double free_us = 0;
@@ -138,7 +138,7 @@ class IncrementalRun {
   std::vector<std::int32_t> readers_;  // inputs that read an op, by each child of each op
   IdVector<OpId, std::size_t> first_reader_;
   IdVector<OutputId, std::int32_t> num_elsewhere_;  // consumers on other devices
-  IdVector<DeviceId, DeviceState> devices_;
+  IdVector<DeviceId, DeviceTimes> devices_;
   double makespan_us_ = 0;
   std::vector<Moved> moved_;
   std::int32_t first_touched_ = 0;  // the first place that the moves can touch

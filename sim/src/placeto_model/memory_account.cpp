@@ -19,7 +19,7 @@ MemoryAccount::MemoryAccount(const Problem& problem, const OpTable& table)
 }
 
 // The queues hold the ops of each device in the order of their starts.
-void MemoryAccount::after_full_run(const StepTimes& times, IdSpan<DeviceId, const DeviceLoad> loads,
+void MemoryAccount::after_full_run(const StepTimes& times, IdSpan<DeviceId, const PlacedOps> loads,
                                    const EventLoop& loop) {
   free_outputs(times);
   std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
@@ -42,7 +42,7 @@ void MemoryAccount::after_full_run(const StepTimes& times, IdSpan<DeviceId, cons
 // nothing are left out: each op is written behind the others of its device, and stays if their end
 // moves behind it.
 void MemoryAccount::after_incremental_run(const Placement& placement, const StepTimes& times,
-                                          IdSpan<DeviceId, const DeviceLoad> loads) {
+                                          IdSpan<DeviceId, const PlacedOps> loads) {
   free_outputs(times);
   std::size_t begin = 0;
   for (DeviceId device = 0; device < ends_.end_id(); ++device) {
@@ -93,7 +93,7 @@ void MemoryAccount::free_outputs(const StepTimes& times) {
   }
 }
 
-void MemoryAccount::add_persistent_bytes(IdSpan<DeviceId, const DeviceLoad> loads) {
+void MemoryAccount::add_persistent_bytes(IdSpan<DeviceId, const PlacedOps> loads) {
   for (DeviceId device = 0; device < loads.end_id(); ++device) {
     peak_bytes_[device] += loads[device].persistent_bytes;
   }

@@ -31,12 +31,12 @@ class MemoryAccount {
   MemoryAccount& operator=(const MemoryAccount&) = delete;
 
   /// Accounts for the full run that `loop` has just made, and of which these are the times.
-  void after_full_run(const StepTimes& times, IdSpan<DeviceId, const DeviceLoad> loads,
+  void after_full_run(const StepTimes& times, IdSpan<DeviceId, const PlacedOps> loads,
                       const EventLoop& loop);
 
   /// Accounts for an incremental run of `placement`, of which these are the times.
   void after_incremental_run(const Placement& placement, const StepTimes& times,
-                             IdSpan<DeviceId, const DeviceLoad> loads);
+                             IdSpan<DeviceId, const PlacedOps> loads);
 
   /// Returns when the outputs of each op are freed.
   IdSpan<OpId, const double> freed_us() const { return freed_us_; }
@@ -46,7 +46,7 @@ class MemoryAccount {
 
  private:
   void free_outputs(const StepTimes& times);
-  void add_persistent_bytes(IdSpan<DeviceId, const DeviceLoad> loads);
+  void add_persistent_bytes(IdSpan<DeviceId, const PlacedOps> loads);
 
   const Problem& problem_;
   const OpTable& table_;

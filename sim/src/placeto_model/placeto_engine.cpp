@@ -37,7 +37,7 @@ const SimResult& PlacetoEngine::run(const Placement& placement, double cutoff_us
 }
 
 void PlacetoEngine::run_in_full(const Placement& placement, double cutoff_us) {
-  std::fill(loads_.begin(), loads_.end(), DeviceLoad{});
+  std::fill(loads_.begin(), loads_.end(), PlacedOps{});
   for (GroupId group = 0; group < problem_.num_groups(); ++group) {
     put(group, placement[group]);
   }

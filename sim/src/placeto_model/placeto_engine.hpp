@@ -60,8 +60,8 @@ class PlacetoEngine final : public Engine {
 
   const Problem& problem_;
   IdVector<GroupId, std::size_t> num_ops_in_;
-  IdVector<DeviceId, DeviceLoad> loads_;       // of the last run
-  IdVector<DeviceId, DeviceLoad> base_loads_;  // of the base
+  IdVector<DeviceId, PlacedOps> loads_;       // of the last run
+  IdVector<DeviceId, PlacedOps> base_loads_;  // of the base
 
   StepTimes times_;  // of full runs
   OpTable table_;

@@ -15,7 +15,7 @@
 namespace emplace::placeto_model {
 
 /// Holds what a placement puts on a device.
-struct DeviceLoad {
+struct PlacedOps {
   std::size_t num_ops = 0;
   std::int64_t persistent_bytes = 0;
 };
