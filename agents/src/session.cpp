@@ -344,9 +344,11 @@ void Session::run_in_parallel(std::size_t count, double share,
 void Session::absorb(const Session& child) {
   // They were reported when they came. Each improvement is better than the one before. So if one of
   // them is better than what is known here, the last one is, whose placement the child has kept.
-  for (const Improvement& improvement : child.improvements_) {
-    keep_if_best(*child.best_placement_, improvement.evaluation,
-                 evaluations_ + improvement.evaluations, Reports::kNo);
+  if (const auto& placement = child.best_placement_) {
+    for (const Improvement& improvement : child.improvements_) {
+      keep_if_best(*placement, improvement.evaluation, evaluations_ + improvement.evaluations,
+                   Reports::kNo);
+    }
   }
   evaluations_ += child.evaluations_;
   prove_bound(child.proven_bound_us_);

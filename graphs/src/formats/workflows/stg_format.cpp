@@ -45,7 +45,7 @@ class StgReader {
       if (!is_dummy) {
         Op op{.name = fmt::format("task_{}", task), .kind = "task"};
         op.measured = {{device_class, static_cast<double>(time) * us_per_unit}};
-        boost::add_vertex(std::move(op), graph);
+        boost::add_vertex(op, graph);
       }
       for (std::int64_t left = number("the number of predecessors", 0, num_tasks + 1); left > 0;
            --left) {
@@ -60,8 +60,7 @@ class StgReader {
       cursor_.fail_expected("a remark after the last task");
     }
     std::ranges::sort(precedences);
-    const auto repeated = std::ranges::unique(precedences);
-    precedences.erase(repeated.begin(), repeated.end());
+    precedences.erase(std::unique(precedences.begin(), precedences.end()), precedences.end());
     for (const auto& [before, after] : precedences) {
       add_dependency(graph, before, Dependency::kControl, after);
     }
