@@ -38,8 +38,7 @@ OptionTable<Options> declare() {
   table.group("learning")
       .flag("pretrained", &Options::pretrained,
             "begins with the policy that comes with emplace, which has 2 rounds; if false, with a "
-            "random "
-            "one");
+            "random one");
   auto learning = table.group("learning", &Options::learning);
   learning.number("workers", &LearningOptions::workers, 1, 8,
                   "episodes that run in parallel for one update");

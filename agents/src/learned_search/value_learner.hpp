@@ -17,15 +17,16 @@ class ValueLearner {
   /// Begins with a new optimizer. Requires: `network` outlives this.
   explicit ValueLearner(ValueNetwork<float>& network);
 
-  /// Adds the gradient of the mean error over `count` moves, some of which have `values`, a column
-  /// on the tape, and `labels`.
+  /// Adds to `gradient` what these moves contribute to the gradient of the mean error of a
+  /// minibatch. `values` is a column on the tape, with one label each in `labels`; `count` is the
+  /// number of moves in the whole minibatch.
   static void add_gradient(nn::Tape<float>& tape, nn::Value values, std::span<const float> labels,
                            std::size_t count, std::span<float> gradient);
 
   /// Makes a step of gradient descent. Returns the norm of the gradient before clipping.
   double step(std::span<float> gradient, double learning_rate);
 
-  /// The state of the optimizer, for checkpoints.
+  /// Returns the optimizer, whose state checkpoints hold.
   nn::Optimizer& optimizer() { return optimizer_; }
   const nn::Optimizer& optimizer() const { return optimizer_; }
 

@@ -20,9 +20,11 @@ constexpr std::array kAgents = {"heft", "etf", "single-gpu", "m-etf", "m-topo", 
 
 constexpr std::int64_t kMaxRepairSimulations = 100;
 
-// Where they take long, a search finds more in the same time.
-constexpr double kMostOfHeuristics = 0.2;
+// The largest part of the budget that the heuristics may use. On large graphs they are slow, and
+// the search after them finds more in the same time.
+constexpr double kMaxPartForHeuristics = 0.2;
 
+// The cheapest first: the last ones are left out where that part is used up.
 constexpr std::array kAgentsAndOrders = {"single-gpu",     "human-expert",    "m-topo",
                                          "heft",           "heft:order=plan", "etf",
                                          "etf:order=plan", "m-etf",           "m-etf:order=plan"};
@@ -99,7 +101,7 @@ std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session
 }
 
 std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Session& session) {
-  return evaluated(kAgentsAndOrders, problem, session, kMostOfHeuristics);
+  return evaluated(kAgentsAndOrders, problem, session, kMaxPartForHeuristics);
 }
 
 std::vector<Evaluated> evaluated_starts_of_levels(const Problem& problem, Session& session) {
