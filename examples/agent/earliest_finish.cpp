@@ -1,5 +1,5 @@
 #include <emplace/agents/agent.hpp>
-#include <emplace/sim/list_schedule.hpp>
+#include <emplace/agents/list_schedule.hpp>
 
 #include <utility>
 

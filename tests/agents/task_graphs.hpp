@@ -6,7 +6,7 @@
 
 #include "support/problems.hpp"
 
-#include <emplace/sim/list_schedule.hpp>
+#include <emplace/agents/list_schedule.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>

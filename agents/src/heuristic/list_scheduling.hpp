@@ -7,9 +7,9 @@
 #include "memory_fit.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/agents/list_schedule.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/base/id_vector.hpp>
-#include <emplace/sim/list_schedule.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -5,9 +5,9 @@
 // differ or may differ, and the plug-in is refused before its code uses any class of emplace.
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/agents/list_schedule.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/graphs/op_graph.hpp>
-#include <emplace/sim/list_schedule.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/simulator.hpp>
 

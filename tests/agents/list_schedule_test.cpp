@@ -1,12 +1,12 @@
 #include "support/problems.hpp"
 
+#include <emplace/agents/list_schedule.hpp>
 #include <emplace/base/check.hpp>
-#include <emplace/sim/list_schedule.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace emplace::list_schedule_test {
+namespace emplace::agents::list_schedule_test {
 namespace {
 
 // a(100) sends 40 bytes at 1 byte/us to b(200) and c(200), which send 40 to d(50).
@@ -145,4 +145,4 @@ TEST(ListSchedule, RefusesAGroupBeforeItsProducersOrTwice) {
 }
 
 }  // namespace
-}  // namespace emplace::list_schedule_test
+}  // namespace emplace::agents::list_schedule_test

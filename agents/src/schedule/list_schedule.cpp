@@ -1,10 +1,10 @@
+#include <emplace/agents/list_schedule.hpp>
 #include <emplace/base/check.hpp>
-#include <emplace/sim/list_schedule.hpp>
 
 #include <algorithm>
 #include <utility>
 
-namespace emplace {
+namespace emplace::agents {
 ListSchedule::ListSchedule(const Problem& problem, IdleSlots idle_slots)
     : problem_(problem),
       idle_slots_(idle_slots),
@@ -119,4 +119,4 @@ IdVector<GroupId, Priority> ListSchedule::priorities() const {
   return priorities;
 }
 
-}  // namespace emplace
+}  // namespace emplace::agents

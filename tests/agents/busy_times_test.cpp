@@ -1,5 +1,5 @@
+#include <emplace/agents/busy_times.hpp>
 #include <emplace/base/random.hpp>
-#include <emplace/sim/busy_times.hpp>
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::busy_times_test {
+namespace emplace::agents::busy_times_test {
 namespace {
 
 TEST(BusyTimes, WorkGoesWhereItFitsFirst) {
@@ -62,4 +62,4 @@ TEST(BusyTimes, FindsWhatASearchThroughAllTimesFinds) {
 }
 
 }  // namespace
-}  // namespace emplace::busy_times_test
+}  // namespace emplace::agents::busy_times_test

@@ -14,8 +14,8 @@
 // O(1), or as in busy_times.hpp if idle slots are filled; assign() O(edges of the group * devices);
 // ready_groups() O(ready groups) after an assign(). One thread.
 
+#include <emplace/agents/busy_times.hpp>
 #include <emplace/base/id_vector.hpp>
-#include <emplace/sim/busy_times.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-namespace emplace {
+namespace emplace::agents {
 
 /// Where a group may run on a device.
 enum class IdleSlots : std::uint8_t {
@@ -124,4 +124,4 @@ class ListSchedule {
   IdVector<DeviceId, std::int64_t> free_bytes_;
 };
 
-}  // namespace emplace
+}  // namespace emplace::agents

@@ -1,11 +1,11 @@
-#include <emplace/sim/busy_times.hpp>
+#include <emplace/agents/busy_times.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <iterator>
 #include <limits>
 
-namespace emplace {
+namespace emplace::agents {
 namespace {
 
 constexpr std::size_t kLargestBlock = 512;
@@ -134,4 +134,4 @@ std::size_t BusyTimes::next_block(std::size_t first, double least_idle_us) const
   return node - leaves;
 }
 
-}  // namespace emplace
+}  // namespace emplace::agents

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace emplace {
+namespace emplace::agents {
 
 /// The busy times of one device, which do not overlap.
 class BusyTimes {
@@ -50,4 +50,4 @@ class BusyTimes {
   std::vector<double> tree_;
 };
 
-}  // namespace emplace
+}  // namespace emplace::agents
