@@ -1,6 +1,6 @@
-#include "sim/reused_memory.hpp"
-#include "sim/tight_steps.hpp"
 #include "support/problems.hpp"
+#include "support/reused_memory.hpp"
+#include "support/tight_steps.hpp"
 
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/sim/memory_shortage.hpp>

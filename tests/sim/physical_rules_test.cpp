@@ -2,8 +2,8 @@
 // once more, to the letter: at every event all rates are found anew by filling all flows at one
 // pace, everything is a plain list, and memory is counted from the lists of what lived when.
 
-#include "sim/reused_memory.hpp"
 #include "support/machines.hpp"
+#include "support/reused_memory.hpp"
 
 #include <emplace/base/random.hpp>
 #include <emplace/sim/memory_curve.hpp>

@@ -1,6 +1,7 @@
 #include "memory_fit.hpp"
 
-#include <emplace/sim/repair.hpp>
+#include "repair/repair.hpp"
+
 #include <emplace/sim/simulator.hpp>
 
 #include <algorithm>

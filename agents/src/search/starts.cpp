@@ -1,8 +1,9 @@
 #include "starts.hpp"
 
+#include "repair/repair.hpp"
+
 #include <emplace/agents/registry.hpp>
 #include <emplace/sim/coarsening.hpp>
-#include <emplace/sim/repair.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "memory.hpp"
 
 #include "earliest_starts.hpp"
-#include "repair/resident_bytes.hpp"
+#include "resident_bytes.hpp"
 #include "work.hpp"
 
 #include <emplace/base/infinity.hpp>

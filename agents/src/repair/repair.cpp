@@ -1,7 +1,8 @@
+#include "repair.hpp"
+
 #include "memory_estimate.hpp"
 
 #include <emplace/sim/memory_shortage.hpp>
-#include <emplace/sim/repair.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::agents {
 namespace {
 
 // A large problem takes several moves at once, so that their number stays in the hundreds.
@@ -303,4 +304,4 @@ Repair repair(const Problem& problem, Simulator& simulator, Placement placement,
           .simulations = 1};
 }
 
-}  // namespace emplace
+}  // namespace emplace::agents

@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-namespace emplace {
+namespace emplace::agents {
 
 /// Estimates placements that differ from a recorded one. One thread.
 class MemoryEstimate {
@@ -129,4 +129,4 @@ class MemoryEstimate {
   std::vector<GroupId> holders_;
 };
 
-}  // namespace emplace
+}  // namespace emplace::agents

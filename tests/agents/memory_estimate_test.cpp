@@ -1,7 +1,7 @@
 #include "repair/memory_estimate.hpp"
 
-#include "sim/reused_memory.hpp"
-#include "sim/tight_steps.hpp"
+#include "support/reused_memory.hpp"
+#include "support/tight_steps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace emplace::memory_estimate_test {
+namespace emplace::agents::memory_estimate_test {
 namespace {
 
 constexpr TransferModel kModels[] = {TransferModel::kPlaceto, TransferModel::kPhysical,
@@ -114,4 +114,4 @@ TEST(MemoryEstimate, MovedGroupByGroupEqualsThatOfTheWholePlacement) {
 }
 
 }  // namespace
-}  // namespace emplace::memory_estimate_test
+}  // namespace emplace::agents::memory_estimate_test

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace emplace {
+namespace emplace::agents {
 
 /// Holds the bytes taken at each position. Queries O(1), changes and searches O(log positions).
 class PeakTree {
@@ -70,4 +70,4 @@ class PeakTree {
   std::vector<std::int64_t> added_;  // to all positions below an inner node
 };
 
-}  // namespace emplace
+}  // namespace emplace::agents

@@ -1,7 +1,7 @@
-#include "sim/tight_steps.hpp"
-#include "support/problems.hpp"
+#include "repair/repair.hpp"
 
-#include <emplace/sim/repair.hpp>
+#include "support/problems.hpp"
+#include "support/tight_steps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::repair_test {
+namespace emplace::agents::repair_test {
 namespace {
 
 using Devices = std::vector<DeviceId>;
@@ -147,4 +147,4 @@ TEST(Repair, FindsMostOfWhatFits) {
 }
 
 }  // namespace
-}  // namespace emplace::repair_test
+}  // namespace emplace::agents::repair_test

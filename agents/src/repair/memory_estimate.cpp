@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace emplace {
+namespace emplace::agents {
 
 MemoryEstimate::MemoryEstimate(const Problem& problem)
     : problem_(problem),
@@ -271,4 +271,4 @@ double MemoryEstimate::added_transfer_us(GroupId group, DeviceId device) const {
   return sum_us;
 }
 
-}  // namespace emplace
+}  // namespace emplace::agents

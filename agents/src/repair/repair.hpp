@@ -2,10 +2,10 @@
 
 // Makes a placement fit into memory. Groups leave full devices one after the other, first those
 // that lose the least time for each byte that they free at the peak, until the step fits by an
-// estimate in which all ops keep the times of the last simulation (src/repair/memory_estimate.hpp).
-// Then the step is simulated again, because its times have changed; if the simulator needs more
-// memory than the estimate, the next round keeps that much free. So the rules of memory are the
-// simulator's, whatever the model. Deterministic.
+// estimate in which all ops keep the times of the last simulation (memory_estimate.hpp). Then the
+// step is simulated again, because its times have changed; if the simulator needs more memory than
+// the estimate, the next round keeps that much free. So the rules of memory are the simulator's,
+// whatever the model. Deterministic.
 //
 // The loss of a move is the extra time of transfers and of the group itself, plus the group's share
 // of the device's busy time, as if it had to wait for it. Complexity: a simulation for each round,
@@ -17,12 +17,12 @@
 
 #include <cstdint>
 
-namespace emplace {
+namespace emplace::agents {
 
 /// How a repair ended.
 enum class RepairStatus : std::uint8_t {
   kFits,        ///< the placement fits
-  kInfeasible,  ///< no placement on placeable devices fits (memory_shortage.hpp)
+  kInfeasible,  ///< no placement on placeable devices fits (sim/memory_shortage.hpp)
   kGivenUp,     ///< nothing was found that fits
 };
 
@@ -41,4 +41,4 @@ struct Repair {
 Repair repair(const Problem& problem, Simulator& simulator, Placement placement,
               std::int64_t max_simulations = 100);
 
-}  // namespace emplace
+}  // namespace emplace::agents
