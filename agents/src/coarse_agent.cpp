@@ -1,7 +1,9 @@
 #include "coarse_agent.hpp"
 
+#include "coarsening/coarsening.hpp"
+#include "coarsening/group_nesting.hpp"
+
 #include <emplace/base/id_vector.hpp>
-#include <emplace/sim/coarsening.hpp>
 
 #include <algorithm>
 #include <span>
@@ -12,11 +14,6 @@
 namespace emplace::agents {
 namespace {
 
-GroupId number_of_groups(const Problem& problem, GroupId groups) {
-  return problem.num_groups() <= groups ? problem.num_groups()
-                                        : std::max(groups, problem.coarsening().fewest_groups());
-}
-
 // A session and its problem at a level; the session itself where the problem is coarse enough.
 class Level {
  public:
@@ -24,7 +21,7 @@ class Level {
     const Problem& problem = session.problem();
     if (problem.num_groups() > groups) {
       problem_ =
-          std::make_unique<const Problem>(problem.regrouped(problem.coarsening().grouping(groups)));
+          std::make_unique<const Problem>(problem.regrouped(Coarsening(problem).grouping(groups)));
       session_ = std::make_unique<Session>(session, *problem_);
     }
   }
@@ -55,7 +52,7 @@ class CoarseAgent final : public Agent {
   }
 
   GroupId decision_groups(const Problem& problem) const override {
-    return number_of_groups(problem, groups_);
+    return std::min(problem.num_groups(), groups_);
   }
 
  private:
@@ -93,11 +90,11 @@ class CoarseTrainableAgent final : public TrainableAgent {
   std::int64_t evaluations_per_episode(const Problem& problem) const override {
     return problem.num_groups() <= groups_ ? agent_->evaluations_per_episode(problem)
                                            : agent_->evaluations_per_episode(problem.regrouped(
-                                                 problem.coarsening().grouping(groups_)));
+                                                 Coarsening(problem).grouping(groups_)));
   }
 
   GroupId decision_groups(const Problem& problem) const override {
-    return number_of_groups(problem, groups_);
+    return std::min(problem.num_groups(), groups_);
   }
 
   std::string save() const override { return agent_->save(); }

@@ -1,10 +1,10 @@
+#include "coarsening/group_nesting.hpp"
 #include "move_evaluator.hpp"
 #include "neighbourhood_pool.hpp"
 
 #include <emplace/agents/placeable.hpp>
 #include <emplace/agents/session.hpp>
 #include <emplace/base/check.hpp>
-#include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/neighbourhood.hpp>
 
 #include <tbb/blocked_range.h>

@@ -53,8 +53,9 @@ void BM_LearnedSearch(benchmark::State& state, const char* graph, GroupId groups
   agents::Session simulations(problem, {.max_evaluations = kMost});
   SearchPolicy policy({});
   policy.initialize(session.random());
-  const Placement start = agents::start_of_search(agents::kBestOfLevels, problem, simulations);
   const MoveContext context(problem, agents::learned_search::Levels::kLearned);
+  const Placement start =
+      agents::start_of_search(agents::kBestOfLevels, context.coarsening, simulations);
   double episodes = 0;
   double simulating = 0;
   for (auto _ : state) {

@@ -1,16 +1,13 @@
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/op_kind.hpp>
-#include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <numeric>
-#include <optional>
 #include <queue>
 #include <tuple>
 
@@ -74,16 +71,6 @@ Problem Problem::regrouped(Grouping grouping) const {
   problem.grouping_ = std::move(grouping);
   problem.compile_groups();
   return problem;
-}
-
-struct Problem::LazyCoarsening {
-  std::once_flag made;
-  std::optional<Coarsening> coarsening;
-};
-
-const Coarsening& Problem::coarsening() const {
-  std::call_once(coarsening_->made, [this] { coarsening_->coarsening.emplace(*this); });
-  return *coarsening_->coarsening;
 }
 
 std::int64_t Problem::memory_bytes(DeviceId device) const { return profile(device).usable_bytes(); }
@@ -263,7 +250,6 @@ void Problem::compile_groups() {
   std::partial_sum(group_out_begin_.begin(), group_out_begin_.end(), group_out_begin_.begin());
   std::partial_sum(group_in_begin_.begin(), group_in_begin_.end(), group_in_begin_.begin());
   group_order_ = order_groups(grouping_.size(), group_edges_, group_out_begin_);
-  coarsening_ = std::make_shared<LazyCoarsening>();
 }
 
 void Problem::compile_devices() {

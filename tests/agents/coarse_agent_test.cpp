@@ -1,11 +1,12 @@
 // Agents that decide on fewer groups than their problems have.
 
 #include "agents/trainings.hpp"
+#include "coarsening/coarsening.hpp"
+#include "coarsening/group_nesting.hpp"
 #include "support/test_names.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/base/json_cursor.hpp>
-#include <emplace/sim/coarsening.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ Problem fine_problem() {
 }
 
 Problem level_of(const Problem& problem) {
-  return problem.regrouped(problem.coarsening().grouping(kGroups));
+  return problem.regrouped(Coarsening(problem).grouping(kGroups));
 }
 
 TEST(CoarseAgents, AreTheLearnedOnesAndTakeTheSameParameter) {

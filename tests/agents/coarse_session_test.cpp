@@ -1,6 +1,8 @@
 // Sessions on coarser levels of a session's problem.
 
 #include "agents/src/move_evaluator.hpp"
+#include "coarsening/coarsening.hpp"
+#include "coarsening/group_nesting.hpp"
 #include "support/problems.hpp"
 
 #include <emplace/agents/session.hpp>
@@ -8,7 +10,6 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/profiles/cluster.hpp>
-#include <emplace/sim/coarsening.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ TEST_F(CoarseSession, EvaluatesAsTheSessionAboveDoesBitForBit) {
   const auto graph = std::make_shared<const OpGraph>(load_graph("inception-v3"));
   const Problem fine(graph, find_grouping("colocation").group(*graph, 1),
                      std::make_shared<const Cluster>(load_cluster("p2-8xlarge-4")));
-  const Problem level = fine.regrouped(fine.coarsening().grouping(40));
+  const Problem level = fine.regrouped(Coarsening(fine).grouping(40));
   Session session(fine, {.max_evaluations = 100});
   Session coarse(session, level);
   Session alone(level, {.max_evaluations = 100});

@@ -225,7 +225,7 @@ TEST(Starts, OfLevelsAddTheLevels) {
   Session session(problem, {.seed = 1, .max_evaluations = 100});
   const std::vector<Evaluated> without = evaluated_starts(problem, session);
   Session other(problem, {.seed = 1, .max_evaluations = 100});
-  const std::vector<Evaluated> with = evaluated_starts_of_levels(problem, other);
+  const std::vector<Evaluated> with = evaluated_starts_of_levels(Coarsening(problem), other);
   EXPECT_GT(other.evaluations(), session.evaluations());
   EXPECT_FALSE(without.front().evaluation.better_than(with.front().evaluation));
   for (std::size_t i = 1; i < with.size(); ++i) {

@@ -1,8 +1,7 @@
 #include "search/move_proposals.hpp"
 
+#include "coarsening/group_nesting.hpp"
 #include "support/problems.hpp"
-
-#include <emplace/sim/coarsening.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +18,7 @@ std::vector<Move> copy(std::span<const Move> moves) { return {moves.begin(), mov
 
 TEST(MoveProposals, MoveDifferentGroupsToOtherDevices) {
   const Problem problem = test::make_problem(test::crossing_graph(), {.num_devices = 3});
-  MoveProposals proposals(problem);
+  MoveProposals proposals{Coarsening(problem)};
   const Placement placement(Devices{0, 1, 2, 0, 1, 2, 0});
   RandomStream random(1);
   for (int i = 0; i < 1000; ++i) {
@@ -37,8 +36,9 @@ TEST(MoveProposals, MoveDifferentGroupsToOtherDevices) {
 // Of 40 equal branches, on levels of some groups.
 TEST(RandomMoves, TellTheirLevel) {
   const Problem problem = test::make_problem(test::fork_join_graph(40, 20));
-  const RandomMoves random_moves(problem, {.cluster = 0.5, .layer = 0.1, .swap = 0.1});
-  const std::span<const GroupId> levels = problem.coarsening().levels();
+  const Coarsening coarsening(problem);
+  const RandomMoves random_moves(coarsening, {.cluster = 0.5, .layer = 0.1, .swap = 0.1});
+  const std::vector<GroupId> levels = coarsening.levels();
   RandomStream random(1);
   std::vector<Move> moves;
   std::vector<int> drawn(levels.size() + 1);
@@ -49,7 +49,7 @@ TEST(RandomMoves, TellTheirLevel) {
     if (level == 0) {
       EXPECT_LE(moves.size(), 2U);  // two are swapped
     } else if (level < levels.size()) {
-      const GroupNesting nesting(problem.grouping(), problem.coarsening().grouping(levels[level]));
+      const GroupNesting nesting(problem.grouping(), coarsening.grouping(levels[level]));
       for (const Move& move : moves) {
         EXPECT_EQ(nesting.coarse_of(move.group), nesting.coarse_of(moves.front().group));
       }
@@ -60,7 +60,7 @@ TEST(RandomMoves, TellTheirLevel) {
 
 TEST(MoveProposals, AreNoneWithOneDevice) {
   const Problem problem = test::make_problem(test::diamond_graph(1), {.num_devices = 1});
-  MoveProposals proposals(problem);
+  MoveProposals proposals{Coarsening(problem)};
   RandomStream random(1);
   EXPECT_TRUE(proposals.propose(Placement(4), random).empty());
 }
@@ -69,7 +69,7 @@ TEST(MoveProposals, AreNoneWithOneDevice) {
 TEST(MoveProposals, PreferWhatSavesMostTransfers) {
   const Problem problem = test::make_problem(test::chain_graph({10, 10, 10, 10}, 1000));
   MoveProposals proposals(
-      problem,
+      Coarsening(problem),
       {.candidates = 200, .uncompared = 0, .moves = {.cluster = 0, .layer = 0, .swap = 0}});
   RandomStream random(1);
   for (int i = 0; i < 20; ++i) {
@@ -89,7 +89,7 @@ TEST(MoveProposals, PreferDevicesThatWereIdle) {
                                              {.num_devices = 3});
   const Placement placement(Devices{0, 0, 0, 1});
   MoveProposals proposals(
-      problem,
+      Coarsening(problem),
       {.candidates = 200, .uncompared = 0, .moves = {.cluster = 0, .layer = 0, .swap = 0}});
   proposals.observe(placement, {.group_start_us = {0, 10, 20, 0}, .peak_bytes = {}}, 30);
   RandomStream random(1);
@@ -108,7 +108,7 @@ TEST(MoveProposals, TakeALayerAsAWhole) {
                                            {.name = "b", .producers = {0}, .scope = "two"},
                                            {.name = "c", .producers = {1}, .scope = "two"},
                                            {.name = "d", .producers = {2}, .scope = "two"}}));
-  MoveProposals proposals(problem,
+  MoveProposals proposals(Coarsening(problem),
                           {.candidates = 1, .moves = {.cluster = 0, .layer = 1, .swap = 0}});
   RandomStream random(1);
   bool took_two = false;
@@ -128,7 +128,7 @@ TEST(MoveProposals, TakeALayerAsAWhole) {
 TEST(MoveProposals, CompareNoCandidatesNowAndThen) {
   const Problem problem = test::make_problem(test::chain_graph({10, 10, 10, 10}, 1000));
   MoveProposals proposals(
-      problem,
+      Coarsening(problem),
       {.candidates = 200, .uncompared = 0.5, .moves = {.cluster = 0, .layer = 0, .swap = 0}});
   RandomStream random(1);
   int best = 0;
@@ -142,12 +142,12 @@ TEST(MoveProposals, CompareNoCandidatesNowAndThen) {
 // On a chain coarse groups are stretches of it, of 2 to 8 groups on the levels below 64 groups.
 TEST(MoveProposals, ClustersAreCoarseGroupsOnOneDevice) {
   const Problem problem = test::make_problem(test::chain_graph(std::vector<double>(64, 1.0), 1000));
-  ASSERT_EQ(problem.coarsening().levels().size(), 4u);
+  ASSERT_EQ(Coarsening(problem).levels().size(), 4u);
   Placement placement(64, 0);
   for (GroupId group = 20; group < 64; ++group) {
     placement[group] = 1;
   }
-  MoveProposals proposals(problem,
+  MoveProposals proposals(Coarsening(problem),
                           {.candidates = 1, .moves = {.cluster = 1, .layer = 0, .swap = 0}});
   RandomStream random(1);
   std::set<std::size_t> sizes;
@@ -165,7 +165,7 @@ TEST(MoveProposals, ClustersAreCoarseGroupsOnOneDevice) {
 
 TEST(MoveProposals, SwapGroupsOfTwoDevices) {
   const Problem problem = test::make_problem(test::chain_graph({1, 1}, 10));
-  MoveProposals proposals(problem,
+  MoveProposals proposals(Coarsening(problem),
                           {.candidates = 1, .moves = {.cluster = 0, .layer = 0, .swap = 1}});
   RandomStream random(3);
   std::size_t swaps = 0;

@@ -4,8 +4,6 @@
 #include "support/machines.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/graphs/grouping.hpp>
-#include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
@@ -69,13 +67,6 @@ TEST(Priorities, RunsOfBothKindsDoNotDisturbEachOther) {
       EXPECT_EQ(one.run(placement).makespan_us, Simulator(problem).run(placement).makespan_us);
     }
   }
-}
-
-TEST(Priorities, AreHandedToTheGroupsOfAFinerLevel) {
-  const GroupNesting nesting(Grouping({0, 1, 2}), Grouping({0, 0, 1}));
-  const Placement fine = nesting.expand(ordered({0, 1}, {4, -2}));
-  EXPECT_EQ(fine, ordered({0, 0, 1}, {4, 4, -2}));
-  EXPECT_FALSE(nesting.can_express(fine));  // project() would drop them
 }
 
 }  // namespace

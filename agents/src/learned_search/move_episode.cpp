@@ -53,7 +53,7 @@ float value_of_gain(double gain_us, double mean_time_us) {
 }
 
 MoveContext::MoveContext(const Problem& problem, Levels levels)
-    : neighbours(problem), random_moves(problem, kinds_of_moves(levels)) {}
+    : coarsening(problem), neighbours(problem), random_moves(coarsening, kinds_of_moves(levels)) {}
 
 MoveEpisode::MoveEpisode(Session& session, const MoveContext& context,
                          const ValueNetwork<float>& network, const MoveOptions& options,

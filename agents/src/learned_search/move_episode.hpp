@@ -66,6 +66,7 @@ struct MoveOptions {
 struct MoveContext {
   MoveContext(const Problem& problem, Levels levels);
 
+  Coarsening coarsening;
   GroupNeighbours neighbours;
   RandomMoves random_moves;
 };

@@ -37,8 +37,8 @@ void SearchPolicy::run_greedy_episode(Session& session) {
   moves.epsilon = 0;
   moves.learning_rate = 0;
   const std::int64_t until = session.evaluations() + options_.learning.episode_length;
-  const Placement start = start_of_search(kBestOfLevels, session.problem(), session);
   const MoveContext context(session.problem(), moves.levels);
+  const Placement start = start_of_search(kBestOfLevels, context.coarsening, session);
   MoveEpisode(session, context, network_, moves, start, until - session.evaluations()).run();
 }
 
@@ -48,8 +48,8 @@ std::unique_ptr<policy_gradient::Trainer> SearchPolicy::make_trainer(
 }
 
 bool SearchPolicy::search(Session& session) const {
-  const Placement start = start_of_search(kBestOfLevels, session.problem(), session);
   const MoveContext context(session.problem(), options_.moves.levels);
+  const Placement start = start_of_search(kBestOfLevels, context.coarsening, session);
   MoveEpisode(session, context, network_, options_.moves, start).run();
   return true;
 }

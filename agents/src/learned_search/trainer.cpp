@@ -89,7 +89,7 @@ const Placement& SearchTrainer::draw_start(std::size_t problem) {
   Session& session = *sessions_[problem];
   std::vector<Placement>& starts = starts_[problem];
   if (starts.empty()) {
-    for (Evaluated& start : evaluated_starts_of_levels(session.problem(), session)) {
+    for (Evaluated& start : evaluated_starts_of_levels(contexts_[problem].coarsening, session)) {
       starts.push_back(std::move(start.placement));
     }
   }

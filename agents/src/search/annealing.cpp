@@ -31,11 +31,11 @@ constexpr std::uint64_t kReach = 4;  // groups on the device until the one to sw
 // Where an annealing stands.
 class Annealing {
  public:
-  Annealing(Session& session, const Placement& start, double until_share,
-            const AnnealingOptions& options)
+  Annealing(Session& session, const Coarsening& coarsening, const Placement& start,
+            double until_share, const AnnealingOptions& options)
       : session_(session),
         moves_(session),
-        proposals_(session.problem(), options.moves),
+        proposals_(coarsening, options.moves),
         from_share_(session.share_used()),
         until_share_(until_share),
         options_(options),
@@ -169,10 +169,10 @@ class Annealing {
 
 }  // namespace
 
-void anneal(Session& session, const Placement& start, double until_share,
-            const AnnealingOptions& options) {
+void anneal(Session& session, const Coarsening& coarsening, const Placement& start,
+            double until_share, const AnnealingOptions& options) {
   if (!session.exhausted()) {
-    Annealing(session, start, until_share, options).run();
+    Annealing(session, coarsening, start, until_share, options).run();
   }
 }
 

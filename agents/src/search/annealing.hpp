@@ -28,8 +28,8 @@ struct AnnealingOptions {
 };
 
 /// Anneals from `start` until `session` has used `until_share` of its budget. The result is the
-/// best placement of the session. One thread.
-void anneal(Session& session, const Placement& start, double until_share,
-            const AnnealingOptions& options = {});
+/// best placement of the session. One thread. Requires: a coarsening of the session's problem.
+void anneal(Session& session, const Coarsening& coarsening, const Placement& start,
+            double until_share, const AnnealingOptions& options = {});
 
 }  // namespace emplace::agents

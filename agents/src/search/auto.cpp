@@ -37,33 +37,34 @@ class Auto final : public Agent {
   explicit Auto(const Params&) {}
 
   Placement place(const Problem& problem, Session& session) override {
+    const Coarsening coarsening(problem);
     const std::vector<Evaluated> starts = evaluated_starts_and_orders(problem, session);
     std::vector<Evaluated> found = starts;
     if (const double used = session.share_used();
         used < kExploration && problem.placeable_devices().size() > 1) {
-      explore(problem, session, (kExploration - used) / (1 - used), found);
+      explore(coarsening, session, (kExploration - used) / (1 - used), found);
     }
     if (problem.placeable_devices().size() > 1) {
-      refine(session, found);
+      refine(coarsening, session, found);
     }
     return session.best_placement().value_or(starts.front().placement);
   }
 
  private:
-  static void explore(const Problem& problem, Session& session, double share,
+  static void explore(const Coarsening& coarsening, Session& session, double share,
                       std::vector<Evaluated>& found) {
+    const GroupId num_groups = coarsening.problem().num_groups();
     const Placement start = session.best_placement().value_or(found.front().placement);
-    const bool has_few =
-        session.evaluations_left() < kFewEvaluations * std::int64_t{problem.num_groups()};
+    const bool has_few = session.evaluations_left() < kFewEvaluations * std::int64_t{num_groups};
     const std::size_t count = has_few ? 1 : std::max<std::size_t>(2, session.concurrency());
     std::vector<std::optional<Evaluated>> ends(count);
     session.run_in_parallel(count, share, [&](std::size_t index, Session& child) {
       if (index % 2 == 0) {
-        search_levels(child, heuristic_start(kHeuristic));
-      } else if (problem.num_groups() <= kFewGroups) {
+        search_levels(child, coarsening, heuristic_start(kHeuristic));
+      } else if (num_groups <= kFewGroups) {
         search_lists(child, 1);
       } else {
-        anneal(child, start, 1);
+        anneal(child, coarsening, start, 1);
       }
       if (const auto& best = child.best_placement()) {
         ends[index] = Evaluated{*best, child.best_evaluation()};
@@ -78,15 +79,17 @@ class Auto final : public Agent {
 
   // Anneals the best placement: one with an order only where that pays, since its steps are always
   // simulated in full.
-  static void refine(Session& session, const std::vector<Evaluated>& found) {
+  static void refine(const Coarsening& coarsening, Session& session,
+                     const std::vector<Evaluated>& found) {
     const double gain = session.problem().num_groups() <= kFewGroups ? 1 : kGainOfOrders;
     const auto cost_us = [gain](const Evaluated& one) {
       const double order = one.placement.has_priorities() ? gain : 1;
       return std::pair(one.evaluation.status, order * one.evaluation.objective_us());
     };
     const Placement& start = std::ranges::min_element(found, {}, cost_us)->placement;
-    session.run_in_parallel(session.concurrency(), 1,
-                            [&start](std::size_t, Session& child) { anneal(child, start, 1); });
+    session.run_in_parallel(session.concurrency(), 1, [&](std::size_t, Session& child) {
+      anneal(child, coarsening, start, 1);
+    });
   }
 
   static constexpr const char* kHeuristic = "heft";

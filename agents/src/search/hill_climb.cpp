@@ -22,11 +22,12 @@ class HillClimb final : public Agent {
         start_(params.get<std::string>("start")) {}
 
   Placement place(const Problem& problem, Session& session) override {
-    Placement start = start_of_search(start_, problem, session);
-    climb(problem, session, start);
+    const Coarsening coarsening(problem);
+    Placement start = start_of_search(start_, coarsening, session);
+    climb(coarsening, session, start);
     // With one device there is one placement.
     while (problem.placeable_devices().size() > 1 && !session.exhausted()) {
-      climb(problem, session,
+      climb(coarsening, session,
             perturbed(problem, session, session.best_placement().value_or(start)));
     }
     return session.best_placement().value_or(std::move(start));
@@ -50,11 +51,11 @@ class HillClimb final : public Agent {
     return placement;
   }
 
-  void climb(const Problem& problem, Session& session, const Placement& current) const {
+  void climb(const Coarsening& coarsening, Session& session, const Placement& current) const {
     if (proposes_) {
-      climb_by_proposals(problem, session, current);
+      climb_by_proposals(coarsening, session, current);
     } else {
-      climb_by_groups(problem, session, current);
+      climb_by_groups(coarsening.problem(), session, current);
     }
   }
 
@@ -88,9 +89,9 @@ class HillClimb final : public Agent {
     }
   }
 
-  static void climb_by_proposals(const Problem& problem, Session& session,
+  static void climb_by_proposals(const Coarsening& coarsening, Session& session,
                                  const Placement& current) {
-    MoveProposals proposals(problem);
+    MoveProposals proposals(coarsening);
     MoveEvaluator moves(session);
     Evaluation reached = moves.start(current);
     if (reached.status == EvaluationStatus::kBudgetSpent) {
@@ -100,7 +101,8 @@ class HillClimb final : public Agent {
     moves.outline(outline);
     proposals.observe(current, outline, reached.step_time_us);
     for (std::int64_t unimproved = 0;
-         unimproved < kPatience * problem.num_groups() && !session.exhausted(); ++unimproved) {
+         unimproved < kPatience * coarsening.problem().num_groups() && !session.exhausted();
+         ++unimproved) {
       const Evaluation tried =
           evaluate_rival(moves, proposals.propose(moves.base(), session.random()), reached);
       if (tried.better_than(reached)) {

@@ -28,10 +28,11 @@ class Mcmc final : public Agent {
                            .moves = {.cluster = 0, .layer = 0, .swap = 0, .neighbour = 0}}} {}
 
   Placement place(const Problem& problem, Session& session) override {
-    const Placement start = start_of_search(start_, problem, session);
+    const Coarsening coarsening(problem);
+    const Placement start = start_of_search(start_, coarsening, session);
     for (std::int64_t chain = 0; chain < chains_; ++chain) {
       const double used = session.share_used();
-      anneal(session, chain == 0 ? start : random_placement(problem, session.random()),
+      anneal(session, coarsening, chain == 0 ? start : random_placement(problem, session.random()),
              used + (1 - used) / static_cast<double>(chains_ - chain), options_);
     }
     return session.best_placement().value_or(start);

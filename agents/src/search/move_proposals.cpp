@@ -10,14 +10,14 @@ constexpr DeviceId kStays = -1;
 
 }  // namespace
 
-MoveProposals::MoveProposals(const Problem& problem, Options options)
-    : problem_(problem),
+MoveProposals::MoveProposals(const Coarsening& coarsening, Options options)
+    : problem_(coarsening.problem()),
       options_(options),
-      moves_(problem, options.moves),
-      period_of_(problem.num_groups(), 0),
-      own_share_(problem.num_groups(), 0.0),
-      busy_(problem.num_devices()),
-      target_(problem.num_groups(), kStays) {}
+      moves_(coarsening, options.moves),
+      period_of_(problem_.num_groups(), 0),
+      own_share_(problem_.num_groups(), 0.0),
+      busy_(problem_.num_devices()),
+      target_(problem_.num_groups(), kStays) {}
 
 void MoveProposals::observe(const Placement& placement, const StepOutline& step,
                             double step_time_us) {

@@ -35,9 +35,9 @@ class MoveProposals {
     RandomMoves::Options moves{};
   };
 
-  /// Prepares proposals for one problem, which must outlive this.
-  explicit MoveProposals(const Problem& problem) : MoveProposals(problem, Options{}) {}
-  MoveProposals(const Problem& problem, Options options);
+  /// Prepares proposals for the problem of `coarsening`, which must outlive this.
+  explicit MoveProposals(const Coarsening& coarsening) : MoveProposals(coarsening, Options{}) {}
+  MoveProposals(const Coarsening& coarsening, Options options);
 
   /// Returns the mean time of a group over groups and placeable devices, in microseconds.
   double mean_time_us() const { return moves_.mean_time_us(); }

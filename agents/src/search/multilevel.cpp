@@ -22,7 +22,8 @@ class Multilevel final : public Agent {
 
   Placement place(const Problem& problem, Session& session) override {
     Placement first(problem.num_groups(), problem.placeable_devices().front());
-    search_levels(session, is_heuristic_ ? heuristic_start(inner_) : start_of_coarsest());
+    search_levels(session, Coarsening(problem),
+                  is_heuristic_ ? heuristic_start(inner_) : start_of_coarsest());
     return session.best_placement().value_or(std::move(first));
   }
 

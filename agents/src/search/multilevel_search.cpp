@@ -1,15 +1,15 @@
 #include "multilevel_search.hpp"
 
 #include "annealing.hpp"
+#include "coarsening/group_nesting.hpp"
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/base/check.hpp>
-#include <emplace/sim/coarsening.hpp>
 
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <utility>
+#include <vector>
 
 namespace emplace::agents {
 namespace {
@@ -28,10 +28,9 @@ Placement better_of(Session& session, std::optional<Placement> first, Placement 
 
 }  // namespace
 
-void search_levels(Session& session, const LevelStart& start) {
+void search_levels(Session& session, const Coarsening& coarsening, const LevelStart& start) {
   const Problem& problem = session.problem();
-  const Coarsening& coarsening = problem.coarsening();
-  const std::span<const GroupId> sizes = coarsening.levels();  // finest first
+  const std::vector<GroupId> sizes = coarsening.levels();  // finest first
   double weight = 0;
   for (const GroupId size : sizes) {
     weight += weight_of(size);
@@ -56,7 +55,8 @@ void search_levels(Session& session, const LevelStart& start) {
     EMPLACE_CHECK(from, "the coarsest level of {} groups has no start", here.num_groups());
     weight_so_far += weight_of(sizes[level]);
     const double until = level == 0 ? 1 : from_share + (1 - from_share) * weight_so_far / weight;
-    anneal(on_level, *from, until);
+    const Coarsening of_level(here);
+    anneal(on_level, level == 0 ? coarsening : of_level, *from, until);
     above = {here.grouping(), on_level.best_placement().value_or(*std::move(from))};
   }
 }

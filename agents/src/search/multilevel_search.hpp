@@ -7,6 +7,8 @@
 // A level of n groups gets a part of the budget that is proportional to n^1.5: the finest level
 // about two thirds of it. One thread.
 
+#include "coarsening/coarsening.hpp"
+
 #include <emplace/agents/session.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -24,8 +26,9 @@ using LevelStart = std::function<std::optional<Placement>(Session& session, cons
 
 /// Searches the levels of the session's problem, coarsest first, with the whole budget. Each level
 /// starts from what the level before found, or from `start` if that is better. The result is the
-/// best placement of the session. Requires: a start of the coarsest level.
-void search_levels(Session& session, const LevelStart& start);
+/// best placement of the session. Requires: a coarsening of the session's problem; a start of the
+/// coarsest level.
+void search_levels(Session& session, const Coarsening& coarsening, const LevelStart& start);
 
 /// Returns a start that asks a heuristic for a placement of each level.
 LevelStart heuristic_start(std::string agent);

@@ -1,7 +1,5 @@
 #include "random_moves.hpp"
 
-#include <emplace/sim/coarsening.hpp>
-
 #include <map>
 #include <string>
 
@@ -23,8 +21,9 @@ void add_others(const std::vector<GroupId>& groups, const Placement& placement,
 
 }  // namespace
 
-RandomMoves::RandomMoves(const Problem& problem, Options options)
-    : problem_(problem), options_(options) {
+RandomMoves::RandomMoves(const Coarsening& coarsening, Options options)
+    : problem_(coarsening.problem()), options_(options) {
+  const Problem& problem = problem_;
   std::map<std::string, std::int32_t> layers;
   double time_us = 0;
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
@@ -52,8 +51,8 @@ RandomMoves::RandomMoves(const Problem& problem, Options options)
   mean_time_us_ = time_us / static_cast<double>(problem.num_groups()) /
                   static_cast<double>(problem.placeable_devices().size());
 
-  const Coarsening& coarsening = problem.coarsening();
-  for (const GroupId size : coarsening.levels().subspan(1)) {
+  const std::vector<GroupId> sizes = coarsening.levels();
+  for (const GroupId size : std::span(sizes).subspan(1)) {
     const GroupNesting nesting(problem.grouping(), coarsening.grouping(size));
     Parts& level = levels_.emplace_back();
     level.members.resize(static_cast<std::size_t>(nesting.num_coarse()));

@@ -9,6 +9,8 @@
 //
 // Complexity of a move: O(moved groups). One thread.
 
+#include "coarsening/coarsening.hpp"
+
 #include <emplace/base/id_vector.hpp>
 #include <emplace/base/random.hpp>
 #include <emplace/sim/placement.hpp>
@@ -39,8 +41,8 @@ class RandomMoves {
     bool is_consumer;
   };
 
-  /// Prepares moves for one problem, which must outlive this.
-  RandomMoves(const Problem& problem, Options options);
+  /// Prepares moves for the problem of `coarsening`, which must outlive this.
+  RandomMoves(const Coarsening& coarsening, Options options);
 
   /// Sets `moves` to moves of different groups to other devices than those in `placement`, at least
   /// one. Returns their level: 0 where one group moves or two are swapped, i for a cluster of the

@@ -17,8 +17,9 @@ class SimulatedAnnealing final : public Agent {
                  .final_temperature = params.get<double>("final-temperature")} {}
 
   Placement place(const Problem& problem, Session& session) override {
-    Placement start = start_of_search(start_, problem, session);
-    anneal(session, start, 1, options_);
+    const Coarsening coarsening(problem);
+    Placement start = start_of_search(start_, coarsening, session);
+    anneal(session, coarsening, start, 1, options_);
     return session.best_placement().value_or(std::move(start));
   }
 

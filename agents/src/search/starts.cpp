@@ -1,9 +1,9 @@
 #include "starts.hpp"
 
+#include "coarsening/group_nesting.hpp"
 #include "repair/repair.hpp"
 
 #include <emplace/agents/registry.hpp>
-#include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <algorithm>
@@ -67,12 +67,13 @@ std::vector<Evaluated> evaluated(std::span<const char* const> agents, const Prob
 
 }  // namespace
 
-Placement start_of_search(std::string_view start, const Problem& problem, Session& session) {
+Placement start_of_search(std::string_view start, const Coarsening& coarsening, Session& session) {
+  const Problem& problem = coarsening.problem();
   if (start == kBestHeuristic) {
     return std::move(evaluated_starts(problem, session).front().placement);
   }
   if (start == kBestOfLevels) {
-    return std::move(evaluated_starts_of_levels(problem, session).front().placement);
+    return std::move(evaluated_starts_of_levels(coarsening, session).front().placement);
   }
   if (start == kOneDevice) {
     Placement one_device(problem.num_groups(), problem.placeable_devices().front());
@@ -105,10 +106,11 @@ std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Sessi
   return evaluated(kAgentsAndOrders, problem, session, kMaxPartForHeuristics);
 }
 
-std::vector<Evaluated> evaluated_starts_of_levels(const Problem& problem, Session& session) {
+std::vector<Evaluated> evaluated_starts_of_levels(const Coarsening& coarsening, Session& session) {
+  const Problem& problem = coarsening.problem();
   std::vector<Evaluated> starts = evaluated_starts(problem, session);
-  const Coarsening& coarsening = problem.coarsening();
-  for (const GroupId size : coarsening.levels().subspan(1)) {
+  const std::vector<GroupId> sizes = coarsening.levels();
+  for (const GroupId size : std::span(sizes).subspan(1)) {
     if (session.exhausted()) {
       break;
     }

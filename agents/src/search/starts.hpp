@@ -2,6 +2,8 @@
 
 // Placements from which searches start: those of agents that evaluate nothing.
 
+#include "coarsening/coarsening.hpp"
+
 #include <emplace/agents/session.hpp>
 #include <emplace/base/random.hpp>
 #include <emplace/sim/placement.hpp>
@@ -27,8 +29,8 @@ inline constexpr const char* kOneDevice = "one-device";
 inline constexpr std::array<const char*, 5> kStarts = {kBestHeuristic, kBestOfLevels, kOneDevice,
                                                        "etf", "heft"};
 
-/// Returns the placement that `start` names.
-Placement start_of_search(std::string_view start, const Problem& problem, Session& session);
+/// Returns the placement of the problem of `coarsening` that `start` names.
+Placement start_of_search(std::string_view start, const Coarsening& coarsening, Session& session);
 
 /// Returns a placement with a uniformly random placeable device for each group.
 Placement random_placement(const Problem& problem, RandomStream& random);
@@ -48,6 +50,6 @@ std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session
 std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Session& session);
 
 /// Does the same as evaluated_starts(), with HEFT on each coarser level, too.
-std::vector<Evaluated> evaluated_starts_of_levels(const Problem& problem, Session& session);
+std::vector<Evaluated> evaluated_starts_of_levels(const Coarsening& coarsening, Session& session);
 
 }  // namespace emplace::agents

@@ -88,7 +88,7 @@ struct AgentInfo {
   bool needs_program = false;
   /// Default number of groups to decide on, for an agent that cannot make good use of more: it then
   /// has the parameter `groups` (kGroupsParameter), and gets problems with more groups at a coarser
-  /// level (sim/coarsening.hpp). None: it decides on all groups.
+  /// level (src/coarsening/). None: it decides on all groups.
   std::optional<GroupId> default_groups{};
   /// The presets, the default first; most agents have none. Once registered, each preset has a
   /// value for every parameter that any of them changes, `parameters` have the defaults of the

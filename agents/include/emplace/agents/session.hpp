@@ -10,7 +10,7 @@
 // belongs to one thread; evaluating many placements uses the threads of the present TBB arena.
 // Searches that go from one placement to its neighbours evaluate moves (src/move_evaluator.hpp).
 //
-// A session may have sessions on coarser levels of its problem (sim/coarsening.hpp), for agents
+// A session may have sessions on coarser levels of its problem (src/coarsening/), for agents
 // that decide coarsely. They share its budget and its random numbers, and what they evaluate counts
 // for it, so its best placement is the best that any of them found.
 //
@@ -36,12 +36,9 @@
 #include <span>
 #include <vector>
 
-namespace emplace {
-class GroupNesting;
-}  // namespace emplace
-
 namespace emplace::agents {
 
+class GroupNesting;       // private
 class NeighbourhoodPool;  // private
 
 /// How an evaluation ended.

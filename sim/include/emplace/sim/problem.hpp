@@ -37,8 +37,6 @@ struct GroupEdge {
   std::int64_t bytes = 0;  ///< sum over the distinct outputs that cross; 0 for pure order
 };
 
-class Coarsening;
-
 /// A placement problem; see the head of this file.
 class Problem {
  public:
@@ -51,10 +49,6 @@ class Problem {
   /// without compiling the graph again. Costs are those of this problem, also if they were
   /// replaced. Requires: a grouping of the same graph.
   Problem regrouped(Grouping grouping) const;
-
-  /// Returns how the groups join into fewer, for agents that decide coarsely. It is made from the
-  /// expected costs at the first call, by any thread, and shared with copies of this problem.
-  const Coarsening& coarsening() const;
 
   /// Returns the graph, for names, kinds, shapes and scopes.
   const OpGraph& graph() const { return *graph_; }
@@ -352,9 +346,6 @@ class Problem {
   std::vector<GroupEdge> group_in_edges_;
   IdVector<GroupId, std::size_t> group_in_begin_;
   std::vector<GroupId> group_order_;
-
-  struct LazyCoarsening;
-  std::shared_ptr<LazyCoarsening> coarsening_;
 };
 
 }  // namespace emplace

@@ -1,3 +1,6 @@
+#include "coarsening/coarsening.hpp"
+
+#include "coarsening/group_nesting.hpp"
 #include "support/groupings.hpp"
 #include "support/problems.hpp"
 #include "support/properties.hpp"
@@ -7,7 +10,6 @@
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/profiles/cluster.hpp>
-#include <emplace/sim/coarsening.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <gmock/gmock.h>
@@ -20,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace emplace::coarsening_test {
+namespace emplace::agents::coarsening_test {
 namespace {
 
 using test::groups_of;
@@ -70,14 +72,14 @@ INSTANTIATE_TEST_SUITE_P(Zoo, CoarseningOfGraphs,
 
 TEST_P(CoarseningOfGraphs, HalvesTheGroupsAndNestsTheLevelsWithoutACycle) {
   const Problem problem = finest_problem(GetParam(), "p2-8xlarge-4");
-  const Coarsening& coarsening = problem.coarsening();
-  const std::span<const GroupId> levels = coarsening.levels();
+  const Coarsening coarsening(problem);
+  const std::vector<GroupId> levels = coarsening.levels();
   ASSERT_EQ(levels.front(), problem.num_groups());
   EXPECT_EQ(groups_of(coarsening.grouping(levels.front())), groups_of(problem.grouping()));
   EXPECT_GE(levels.back(), 4 * Coarsening::kCoarsestPerDevice);
   EXPECT_LT(levels.back(), 8 * Coarsening::kCoarsestPerDevice);
   Grouping finer = problem.grouping();
-  for (const GroupId level : levels.subspan(1)) {
+  for (const GroupId level : std::span(levels).subspan(1)) {
     Grouping grouping = coarsening.grouping(level);
     EXPECT_EQ(grouping.size(), (finer.size() + 1) / 2);
     EXPECT_TRUE(is_topological(problem, grouping)) << level;
@@ -94,9 +96,10 @@ TEST_P(CoarseningOfGraphs, KeepsGroupsBalanced) {
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
     total_us += mean_time_us(problem, problem.grouping().members(group));
   }
-  for (const GroupId level : problem.coarsening().levels()) {
+  const Coarsening coarsening(problem);
+  for (const GroupId level : coarsening.levels()) {
     // Where no lighter pair may join, a heavier one does.
-    EXPECT_LE(heaviest_us(problem, problem.coarsening().grouping(level)),
+    EXPECT_LE(heaviest_us(problem, coarsening.grouping(level)),
               std::max(finest_us, 4 * total_us / level) * (1 + 1e-9))
         << level;
   }
@@ -104,7 +107,7 @@ TEST_P(CoarseningOfGraphs, KeepsGroupsBalanced) {
 
 TEST_P(CoarseningOfGraphs, HasEveryNumberOfGroupsDownToOne) {
   const Problem problem = finest_problem(GetParam(), "p2-8xlarge-2");
-  const Coarsening& coarsening = problem.coarsening();
+  const Coarsening coarsening(problem);
   EXPECT_EQ(coarsening.fewest_groups(), 1);
   for (const GroupId groups : {1, 2, 5, 128, 129, 130}) {
     const Grouping grouping = coarsening.grouping(groups);
@@ -115,15 +118,14 @@ TEST_P(CoarseningOfGraphs, HasEveryNumberOfGroupsDownToOne) {
   EXPECT_EQ(coarsening.grouping(0).size(), 1);
 }
 
-TEST(Coarsening, IsTheSameEachTimeAndSharedByCopiesAndThreads) {
+TEST(Coarsening, IsTheSameEachTimeAndForAllThreads) {
   const Problem problem = finest_problem("inception-v3", "p2-8xlarge-4");
-  const Problem copy = problem;
-  const Coarsening* seen = nullptr;
-  std::thread other([&] { seen = &copy.coarsening(); });
-  const Coarsening& coarsening = problem.coarsening();
-  other.join();
-  EXPECT_EQ(seen, &coarsening);
+  const Coarsening coarsening(problem);
+  std::vector<GroupId> seen;
+  std::thread other([&] { seen = groups_of(coarsening.grouping(128)); });
   EXPECT_EQ(groups_of(Coarsening(problem).grouping(128)), groups_of(coarsening.grouping(128)));
+  other.join();
+  EXPECT_EQ(seen, groups_of(coarsening.grouping(128)));
 }
 
 TEST(Coarsening, JoinsAlongTheEdgeThatCostsMostToCut) {
@@ -133,7 +135,7 @@ TEST(Coarsening, JoinsAlongTheEdgeThatCostsMostToCut) {
                         {.name = "b", .cost_us = 10, .output_bytes = 9, .producers = {0}},
                         {.name = "c", .cost_us = 10, .output_bytes = 2, .producers = {1}},
                         {.name = "d", .cost_us = 10, .producers = {2}}}));
-  EXPECT_THAT(groups_of(problem.coarsening().grouping(3)), ElementsAre(0, 1, 1, 2));
+  EXPECT_THAT(groups_of(Coarsening(problem).grouping(3)), ElementsAre(0, 1, 1, 2));
 }
 
 TEST(Coarsening, JoinsAlongTheLongestPathRatherThanWhereThereIsSlack) {
@@ -145,7 +147,7 @@ TEST(Coarsening, JoinsAlongTheLongestPathRatherThanWhereThereIsSlack) {
                         {.name = "b", .cost_us = 50, .output_bytes = 40, .producers = {0}},
                         {.name = "c", .cost_us = 50, .output_bytes = 40, .producers = {2}},
                         {.name = "d", .cost_us = 50, .producers = {1, 3}}}));
-  EXPECT_THAT(groups_of(problem.coarsening().grouping(4)), ElementsAre(0, 1, 0, 2, 3));
+  EXPECT_THAT(groups_of(Coarsening(problem).grouping(4)), ElementsAre(0, 1, 0, 2, 3));
 }
 
 TEST(Coarsening, JoinsPartsThatNothingConnectsToo) {
@@ -155,15 +157,15 @@ TEST(Coarsening, JoinsPartsThatNothingConnectsToo) {
                                            {.name = "c", .cost_us = 30, .output_bytes = 5},
                                            {.name = "d", .cost_us = 40, .producers = {2}},
                                            {.name = "alone", .cost_us = 15}}));
-  EXPECT_EQ(problem.coarsening().fewest_groups(), 1);
-  EXPECT_THAT(problem.coarsening().levels(), ElementsAre(5));
+  EXPECT_EQ(Coarsening(problem).fewest_groups(), 1);
+  EXPECT_THAT(Coarsening(problem).levels(), ElementsAre(5));
 }
 
 TEST(Coarsening, CoarsensStepsOfAllKinds) {
   test::expect_always([] {
     const test::RandomStep step = test::draw_any_step();
     const Problem problem = test::make_problem(step.graph, step.cluster);
-    const Coarsening& coarsening = problem.coarsening();
+    const Coarsening coarsening(problem);
     RC_ASSERT(coarsening.fewest_groups() == 1);
     Grouping finer = problem.grouping();
     for (GroupId groups = problem.num_groups(); groups >= 1; --groups) {
@@ -188,10 +190,20 @@ TEST(GroupNesting, ExpandsAndProjectsByTime) {
   EXPECT_THAT(nesting.least(std::vector<double>{4, 3, 2, 1}), ElementsAre(3, 1));
 }
 
+TEST(GroupNesting, HandsPrioritiesToTheFineGroups) {
+  const GroupNesting nesting(Grouping({0, 1, 2}), Grouping({0, 0, 1}));
+  Placement coarse = on({0, 1});
+  coarse.set_priorities(std::vector<Priority>{4, -2});
+  Placement fine = on({0, 0, 1});
+  fine.set_priorities(std::vector<Priority>{4, 4, -2});
+  EXPECT_EQ(nesting.expand(coarse), fine);
+  EXPECT_FALSE(nesting.can_express(fine));  // project() would drop them
+}
+
 TEST(GroupNesting, RefusesGroupsThatAreNotNested) {
   EXPECT_THROW(GroupNesting(Grouping({0, 0, 1}), Grouping({0, 1, 1})), InternalError);
   EXPECT_THROW(GroupNesting(Grouping({0, 0, 1}), Grouping({0, 1})), InternalError);
 }
 
 }  // namespace
-}  // namespace emplace::coarsening_test
+}  // namespace emplace::agents::coarsening_test

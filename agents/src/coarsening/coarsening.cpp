@@ -1,18 +1,18 @@
+#include "coarsening.hpp"
+
 #include <emplace/base/check.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/graphs/contractible_dag.hpp>
-#include <emplace/sim/coarsening.hpp>
-#include <emplace/sim/problem.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <compare>
 #include <functional>
-#include <limits>
 #include <numeric>
+#include <optional>
 #include <queue>
-#include <tuple>
 
-namespace emplace {
+namespace emplace::agents {
 namespace {
 
 using Pair = std::pair<GroupId, GroupId>;
@@ -223,47 +223,48 @@ GroupId halved(GroupId groups) { return (groups + 1) / 2; }
 
 }  // namespace
 
-Coarsening::Coarsening(const Problem& problem) : num_groups_(problem.num_groups()) {
-  for (OpId op = 0; op < problem.num_ops(); ++op) {
-    group_of_op_.push_back(problem.grouping().group_of(op));
-  }
-  for (const GroupEdge& edge : problem.group_edges()) {
-    edges_.emplace_back(edge.producer, edge.consumer);
-  }
-  Joiner joiner(problem);
-  for (GroupId target = num_groups_; target > 1;) {
-    target = halved(target);
-    joiner.join_to(target);
-  }
-  joins_ = std::move(joiner).take();
+const std::vector<Coarsening::Pair>& Coarsening::joins() const {
+  std::call_once(has_joined_, [this] {
+    Joiner joiner(problem_);
+    for (GroupId target = problem_.num_groups(); target > 1;) {
+      target = halved(target);
+      joiner.join_to(target);
+    }
+    joins_ = std::move(joiner).take();
+  });
+  return joins_;
+}
 
-  const auto devices = static_cast<GroupId>(problem.placeable_devices().size());
+std::vector<GroupId> Coarsening::levels() const {
+  const auto devices = static_cast<GroupId>(problem_.placeable_devices().size());
   const GroupId coarsest = std::max(kCoarsestPerDevice * devices, fewest_groups());
-  levels_.push_back(num_groups_);
-  while (halved(levels_.back()) >= coarsest && levels_.back() > 1) {
-    levels_.push_back(halved(levels_.back()));
+  std::vector<GroupId> levels{problem_.num_groups()};
+  while (halved(levels.back()) >= coarsest && levels.back() > 1) {
+    levels.push_back(halved(levels.back()));
   }
+  return levels;
 }
 
 Grouping Coarsening::grouping(GroupId groups) const {
-  const GroupId count = std::clamp(groups, fewest_groups(), num_groups_);
-  IdVector<GroupId, GroupId> parent = sets_of_one(num_groups_);
-  for (std::size_t join = 0; join < index_of(num_groups_ - count); ++join) {
-    const GroupId first = find_root(parent, joins_[join].first);
-    const GroupId second = find_root(parent, joins_[join].second);
+  const GroupId num_groups = problem_.num_groups();
+  const GroupId count = std::clamp(groups, fewest_groups(), num_groups);
+  IdVector<GroupId, GroupId> parent = sets_of_one(num_groups);
+  for (const auto& [one, other] : std::span(joins()).first(index_of(num_groups - count))) {
+    const GroupId first = find_root(parent, one);
+    const GroupId second = find_root(parent, other);
     parent[std::max(first, second)] = std::min(first, second);
   }
   // Numbered by their least members, then in topological order.
-  IdVector<GroupId, GroupId> number(index_of(num_groups_));
+  IdVector<GroupId, GroupId> number(index_of(num_groups));
   GroupId next = 0;
-  for (GroupId group = 0; group < num_groups_; ++group) {
+  for (GroupId group = 0; group < num_groups; ++group) {
     const GroupId root = find_root(parent, group);
     number[group] = root == group ? next++ : number[root];
   }
   std::vector<Pair> edges;
-  for (const auto& [producer, consumer] : edges_) {
-    if (number[producer] != number[consumer]) {
-      edges.emplace_back(number[producer], number[consumer]);
+  for (const GroupEdge& edge : problem_.group_edges()) {
+    if (number[edge.producer] != number[edge.consumer]) {
+      edges.emplace_back(number[edge.producer], number[edge.consumer]);
     }
   }
   const std::vector<GroupId> order = sorted(count, std::move(edges));
@@ -272,89 +273,11 @@ Grouping Coarsening::grouping(GroupId groups) const {
     place[order[at]] = static_cast<GroupId>(at);
   }
   std::vector<GroupId> group_of;
-  group_of.reserve(group_of_op_.size());
-  for (const GroupId group : group_of_op_) {
-    group_of.push_back(place[number[group]]);
+  group_of.reserve(index_of(problem_.num_ops()));
+  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+    group_of.push_back(place[number[problem_.grouping().group_of(op)]]);
   }
   return Grouping(std::move(group_of));
 }
 
-GroupNesting::GroupNesting(const Grouping& fine, const Grouping& coarse)
-    : coarse_of_(index_of(fine.size())), num_coarse_(coarse.size()) {
-  EMPLACE_CHECK(fine.num_ops() == coarse.num_ops(), "groupings of {} and of {} ops", fine.num_ops(),
-                coarse.num_ops());
-  for (GroupId group = 0; group < fine.size(); ++group) {
-    const std::span<const OpId> members = fine.members(group);
-    coarse_of_[group] = coarse.group_of(members.front());
-    for (const OpId op : members) {
-      EMPLACE_CHECK(coarse.group_of(op) == coarse_of_[group], "group {} is not within one group",
-                    group);
-    }
-  }
-}
-
-Placement GroupNesting::expand(const Placement& coarse) const {
-  EMPLACE_CHECK(coarse.size() == num_coarse_, "a placement of {} groups for {}", coarse.size(),
-                num_coarse_);
-  Placement fine(num_fine());
-  for (GroupId group = 0; group < num_fine(); ++group) {
-    fine[group] = coarse[coarse_of_[group]];
-  }
-  if (coarse.has_priorities()) {
-    IdVector<GroupId, Priority> priorities;
-    for (const GroupId group : coarse_of_) {
-      priorities.push_back(coarse.priorities()[group]);
-    }
-    fine.set_priorities(std::move(priorities));
-  }
-  return fine;
-}
-
-Placement GroupNesting::project(const Problem& problem, const Placement& fine) const {
-  EMPLACE_CHECK(fine.size() == num_fine() && problem.num_groups() == num_fine(),
-                "a placement of {} groups for {}", fine.size(), num_fine());
-  // By coarse group and device. Time only decides between devices that some member is on.
-  const auto cell = [&](GroupId coarse, DeviceId device) {
-    return index_of(coarse) * index_of(problem.num_devices()) + index_of(device);
-  };
-  constexpr double kNone = -1;
-  std::vector<double> time_us(index_of(num_coarse_) * index_of(problem.num_devices()), kNone);
-  for (GroupId group = 0; group < num_fine(); ++group) {
-    double& sum_us = time_us[cell(coarse_of_[group], fine[group])];
-    sum_us = std::max(sum_us, 0.0) + problem.group_cost_us(group, fine[group]);
-  }
-  Placement coarse(num_coarse_);
-  for (GroupId group = 0; group < num_coarse_; ++group) {
-    for (DeviceId device = 1; device < problem.num_devices(); ++device) {
-      if (time_us[cell(group, device)] > time_us[cell(group, coarse[group])]) {
-        coarse[group] = device;
-      }
-    }
-  }
-  return coarse;
-}
-
-IdVector<GroupId, double> GroupNesting::least(IdSpan<GroupId, const double> fine) const {
-  IdVector<GroupId, double> least(index_of(num_coarse_), std::numeric_limits<double>::infinity());
-  for (GroupId group = 0; group < num_fine(); ++group) {
-    least[coarse_of_[group]] = std::min(least[coarse_of_[group]], fine[group]);
-  }
-  return least;
-}
-
-bool GroupNesting::can_express(const Placement& fine) const {
-  if (fine.has_priorities()) {
-    return false;  // project() drops them
-  }
-  IdVector<GroupId, DeviceId> device_of(index_of(num_coarse_), -1);
-  for (GroupId group = 0; group < num_fine(); ++group) {
-    DeviceId& device = device_of[coarse_of_[group]];
-    if (device >= 0 && device != fine[group]) {
-      return false;
-    }
-    device = fine[group];
-  }
-  return true;
-}
-
-}  // namespace emplace
+}  // namespace emplace::agents
