@@ -87,10 +87,8 @@ class CoarseTrainableAgent final : public TrainableAgent {
     agent_->train(on_levels, callback);
   }
 
-  std::int64_t evaluations_per_episode(const Problem& problem) const override {
-    return problem.num_groups() <= groups_ ? agent_->evaluations_per_episode(problem)
-                                           : agent_->evaluations_per_episode(problem.regrouped(
-                                                 Coarsening(problem).grouping(groups_)));
+  std::int64_t evaluations_per_episode(GroupId num_groups) const override {
+    return agent_->evaluations_per_episode(std::min(num_groups, groups_));
   }
 
   GroupId decision_groups(const Problem& problem) const override {

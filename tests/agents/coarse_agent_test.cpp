@@ -124,8 +124,8 @@ TEST_P(CoarseAgent, NeedsTheEvaluationsOfItsLevel) {
   const auto agent = make_trainable("5");
   if (agent) {
     const Problem fine = fine_problem();
-    EXPECT_EQ(agent->evaluations_per_episode(fine),
-              make_trainable("0")->evaluations_per_episode(level_of(fine)));
+    EXPECT_EQ(agent->evaluations_per_episode(fine.num_groups()),
+              make_trainable("0")->evaluations_per_episode(kGroups));
   }
 }
 

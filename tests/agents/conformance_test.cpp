@@ -270,7 +270,7 @@ TEST_P(TrainableConformance, EndsItsTrainingWhereThereIsLittleToLearn) {
     EXPECT_TRUE(training.exhausted());
     Session session(*problem, {.seed = 2, .max_evaluations = 1000});
     expect_valid(*problem, trainable.place_with_policy(*problem, session));
-    EXPECT_LE(session.evaluations(), trainable.evaluations_per_episode(*problem));
+    EXPECT_LE(session.evaluations(), trainable.evaluations_per_episode(problem->num_groups()));
   }
 }
 
@@ -307,7 +307,7 @@ TEST_P(TrainableConformance, PlacesWithAPolicyWithoutChangingIt) {
   Session session(problem, {.seed = 2, .max_evaluations = 1000});
   expect_valid(problem, trainable.place_with_policy(problem, session));
   EXPECT_GT(session.evaluations(), 0);
-  EXPECT_LE(session.evaluations(), trainable.evaluations_per_episode(problem));
+  EXPECT_LE(session.evaluations(), trainable.evaluations_per_episode(problem.num_groups()));
   EXPECT_EQ(trainable.save(), policy);
 }
 

@@ -146,7 +146,7 @@ TEST(Placeto, LeavesAPolicyAsItIsWhenItPlacesWithIt) {
   Session session(problem, {.seed = 2, .max_evaluations = 80});
   trainable(*agent).place_with_policy(problem, session);
   EXPECT_EQ(trainable(*agent).save(), policy);
-  EXPECT_EQ(session.evaluations(), trainable(*agent).evaluations_per_episode(problem));
+  EXPECT_EQ(session.evaluations(), trainable(*agent).evaluations_per_episode(problem.num_groups()));
 }
 
 // 40 evaluations are 5 episodes of a start and 7 groups.

@@ -47,7 +47,7 @@ void expect_resumes_from_checkpoints(const Make& make, const Problem& first,
                                      const Problem& second) {
   const auto any = make();
   const std::int64_t budget =
-      std::max<std::int64_t>(100, 3 * trainable(*any).evaluations_per_episode(first));
+      std::max<std::int64_t>(100, 3 * trainable(*any).evaluations_per_episode(first.num_groups()));
   std::vector<Session::State> states;
   std::string training;
   Session::State end;

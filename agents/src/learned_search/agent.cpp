@@ -70,7 +70,7 @@ class LearnedSearch final : public policy_gradient::PolicyAgent {
       : PolicyAgent("learned-search", option_table().network_parameters(params)),
         options_(read_options(params)) {}
 
-  std::int64_t evaluations_per_episode(const Problem&) const override {
+  std::int64_t evaluations_per_episode(GroupId) const override {
     return options_.learning.episode_length;
   }
 

@@ -21,8 +21,8 @@ class PlacetoAgent final : public policy_gradient::PolicyAgent {
       : PolicyAgent("placeto", option_table().network_parameters(params)),
         options_(option_table().read(params)) {}
 
-  std::int64_t evaluations_per_episode(const Problem& problem) const override {
-    return placeto::evaluations_per_episode(options_.episode, problem);
+  std::int64_t evaluations_per_episode(GroupId num_groups) const override {
+    return placeto::evaluations_per_episode(options_.episode, num_groups);
   }
 
  private:

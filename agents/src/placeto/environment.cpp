@@ -80,8 +80,8 @@ Environment::Environment(Session& environment_session, const Options& all_option
   us_per_unit = options.relative_times && work > 0 ? work : kUsPerSecond;
 }
 
-std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem) {
-  return options.reward == Reward::kTerminal ? 1 : std::int64_t{problem.num_groups()} + 1;
+std::int64_t evaluations_per_episode(const EpisodeOptions& options, GroupId num_groups) {
+  return options.reward == Reward::kTerminal ? 1 : std::int64_t{num_groups} + 1;
 }
 
 void Environment::load(const JsonCursor& json) {

@@ -19,8 +19,8 @@
 
 namespace emplace::agents::placeto {
 
-/// Returns the largest number of evaluations that an episode of `problem` takes.
-std::int64_t evaluations_per_episode(const EpisodeOptions& options, const Problem& problem);
+/// Returns the largest number of evaluations that an episode on `num_groups` groups takes.
+std::int64_t evaluations_per_episode(const EpisodeOptions& options, GroupId num_groups);
 
 /// Is the environment of the policy: one problem, with what lasts from episode to episode.
 struct Environment {
@@ -35,7 +35,7 @@ struct Environment {
 
   /// Returns the largest number of evaluations of one episode.
   std::int64_t evaluations_per_episode() const {
-    return placeto::evaluations_per_episode(options, session->problem());
+    return placeto::evaluations_per_episode(options, session->problem().num_groups());
   }
 
   /// Returns the placement with which the next episode of a worker starts.

@@ -59,7 +59,7 @@ class RnnAgent final : public policy_gradient::PolicyAgent {
       : PolicyAgent(std::move(name), option_table(learns_groups).network_parameters(params)),
         options_(option_table(learns_groups).read(params)) {}
 
-  std::int64_t evaluations_per_episode(const Problem&) const override { return 1; }
+  std::int64_t evaluations_per_episode(GroupId) const override { return 1; }
 
  private:
   std::unique_ptr<policy_gradient::PolicyModel> make_policy(

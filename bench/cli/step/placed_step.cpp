@@ -259,12 +259,12 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
   const std::int64_t episodes = 1 + with.episodes;
   SearchProgress progress(step.entry.bounds.best_us());
   bench::CellWatch watch = progress.watch(std::nullopt);
-  agents::Session session(problem,
-                          {.seed = cell.seed(),
-                           .max_evaluations = episodes * agent->evaluations_per_episode(problem),
-                           .stop = &stop_on_signal(),
-                           .progress = std::move(watch.progress),
-                           .improved = std::move(watch.improved)});
+  agents::Session session(
+      problem, {.seed = cell.seed(),
+                .max_evaluations = episodes * agent->evaluations_per_episode(problem.num_groups()),
+                .stop = &stop_on_signal(),
+                .progress = std::move(watch.progress),
+                .improved = std::move(watch.improved)});
   const Placement placement = with.episodes == 0 ? agent->place_with_policy(problem, session)
                                                  : agent->place(problem, session);
   step.decision_groups = agent->decision_groups(problem);

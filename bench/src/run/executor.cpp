@@ -85,7 +85,7 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   result.evaluations = session.evaluations();
   result.evaluations_to_best = session.evaluations_to_best();
   if (learner != nullptr) {
-    result.evaluations_per_episode = learner->evaluations_per_episode(problem);
+    result.evaluations_per_episode = learner->evaluations_per_episode(problem.num_groups());
   }
   result.evaluations_to_near_best = session.evaluations_to_within(kNearBest);
   result.problem_groups = problem.num_groups();

@@ -153,7 +153,7 @@ Training::Training(TrainingPlan plan, const std::atomic<bool>* stop)
 }
 
 std::int64_t Training::max_evaluations(const Problem& problem) const {
-  return plan_.episodes * agent_->evaluations_per_episode(problem);
+  return plan_.episodes * agent_->evaluations_per_episode(problem.num_groups());
 }
 
 std::vector<CurveReference> Training::references() const {

@@ -89,7 +89,8 @@ SuiteCosts costs_of(const Suite& suite, std::uint64_t root_seed,
       suite, costs.trainings, costs.problems, [&](std::size_t training, const Problem& problem) {
         const TrainingPlan& plan = costs.trainings[training].plan;
         const auto agent = make_trainable(plan.agent, plan.groups_are_given());
-        const std::int64_t evaluations = plan.episodes * agent->evaluations_per_episode(problem);
+        const std::int64_t evaluations =
+            plan.episodes * agent->evaluations_per_episode(problem.num_groups());
         costs.trainings_evaluations[training] += evaluations;
         costs.trainings_work[training] +=
             static_cast<double>(evaluations) * static_cast<double>(problem.num_ops());

@@ -49,7 +49,7 @@ class DeviceWeights final : public TrainableAgent {
     return placement;
   }
 
-  std::int64_t evaluations_per_episode(const Problem& /*problem*/) const override { return 1; }
+  std::int64_t evaluations_per_episode(GroupId /*num_groups*/) const override { return 1; }
 
   std::string save() const override {
     std::string numbers;

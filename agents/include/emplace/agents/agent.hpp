@@ -164,8 +164,9 @@ class TrainableAgent : public Agent {
   /// session. Requires: there is a policy.
   virtual Placement place_with_policy(const Problem& problem, Session& session) = 0;
 
-  /// Returns the largest number of evaluations that an episode on `problem` takes.
-  virtual std::int64_t evaluations_per_episode(const Problem& problem) const = 0;
+  /// Returns the largest number of evaluations that an episode on a problem of `num_groups` groups
+  /// takes.
+  virtual std::int64_t evaluations_per_episode(GroupId num_groups) const = 0;
 
   /// Returns the policy as JSON that load() reads. Requires: there is a policy.
   virtual std::string save() const = 0;
