@@ -14,7 +14,7 @@ namespace {
 
 void BM_LongestPath(benchmark::State& state) {
   const Problem problem = random_problem(static_cast<OpId>(state.range(0)), 4);
-  const IdSpan<OpId, const double> costs_us = problem.costs_us(0);
+  const IdSpan<OpId, const double> costs_us = problem.costs().on(0);
   IdVector<OpId, double> earliest_us(problem.num_ops());
   for (auto _ : state) {
     std::fill(earliest_us.begin(), earliest_us.end(), 0.0);

@@ -29,17 +29,16 @@ bool is_uncertain(const Problem& problem, OpId op, DeviceId device) {
   return problem.cost_us(op, device) > 0 && problem.cost_deviation(op, device) > 0;
 }
 
-// One thread's copy of the problem, whose costs are replaced again and again.
+// One thread's costs, which are drawn again and again, and its simulator by these costs.
 struct Worker {
-  explicit Worker(const Problem& expected) : problem(expected), simulator(problem) {}
+  explicit Worker(const Problem& problem) : costs(problem.costs()), simulator(problem, costs) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  Problem problem;
+  CostTable costs;
   Simulator simulator;
   std::vector<double> normals{};
   std::vector<double> factors{};
-  std::vector<double> costs_us{};
 };
 
 // Knows which costs vary, how far, and which of them together.
@@ -56,7 +55,7 @@ class CostDraws {
     }
   }
 
-  // Gives the worker's problem the costs of one replica.
+  // Gives the worker the costs of one replica.
   void draw(RandomStream random, Worker& worker) const {
     worker.normals.resize(normals_.size());
     draw_normals(random, worker.normals);
@@ -65,12 +64,11 @@ class CostDraws {
       worker.factors.push_back(factor.distribution.factor(worker.normals[factor.normal]));
     }
     for (const Row& row : rows_) {
-      const std::span<const double> expected_us = problem_.costs_us(row.device);
-      worker.costs_us.assign(expected_us.begin(), expected_us.end());
+      const IdSpan<OpId, double> costs_us =
+          worker.costs.of_profile(problem_.device(row.device).profile);
       for (const UncertainCost& cost : row.costs) {
-        worker.costs_us[cost.op] *= worker.factors[cost.factor];
+        costs_us[cost.op] = problem_.cost_us(cost.op, row.device) * worker.factors[cost.factor];
       }
-      worker.problem.replace_costs(row.device, worker.costs_us);
     }
   }
 

@@ -29,11 +29,11 @@ void check(const Problem& problem, const Placement& placement) {
                 "no device {} among {}", static_cast<DeviceId>(largest), problem.num_devices());
 }
 
-std::unique_ptr<Engine> make_engine(const Problem& problem) {
+std::unique_ptr<Engine> make_engine(const Problem& problem, const CostTable& costs) {
   if (problem.cluster().transfer_model == TransferModel::kPlaceto) {
-    return std::make_unique<placeto_model::PlacetoEngine>(problem);
+    return std::make_unique<placeto_model::PlacetoEngine>(problem, costs);
   }
-  return std::make_unique<physical::PhysicalEngine>(problem);
+  return std::make_unique<physical::PhysicalEngine>(problem, costs);
 }
 
 }  // namespace
@@ -42,7 +42,10 @@ std::string_view to_string(StepStatus status) {
   return status == StepStatus::kOk ? "ok" : "out_of_memory";
 }
 
-Simulator::Simulator(const Problem& problem) : problem_(problem), engine_(make_engine(problem)) {}
+Simulator::Simulator(const Problem& problem) : Simulator(problem, problem.costs()) {}
+
+Simulator::Simulator(const Problem& problem, const CostTable& costs)
+    : problem_(problem), engine_(make_engine(problem, costs)) {}
 
 Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator::~Simulator() = default;
@@ -63,7 +66,7 @@ StepRecord Simulator::record(const Placement& placement) {
 }
 
 Neighbourhood::Neighbourhood(const Problem& problem)
-    : problem_(problem), engine_(make_engine(problem)) {}
+    : problem_(problem), engine_(make_engine(problem, problem.costs())) {}
 
 Neighbourhood::Neighbourhood(Neighbourhood&&) noexcept = default;
 Neighbourhood::~Neighbourhood() = default;

@@ -317,15 +317,6 @@ TEST(LowerBounds, WhatDoesNotFitOnAFastDeviceRunsOnASlowOne) {
   }
 }
 
-TEST(LowerBounds, FollowReplacedCosts) {
-  Problem problem = four_ops(false, 30, 120);
-  problem.replace_costs(0, std::vector<double>(4, 5));
-  problem.replace_costs(1, std::vector<double>(4, 10));
-  const double best_us = lower_bounds(problem).best_us();
-  EXPECT_LE(best_us, 30);
-  EXPECT_GT(best_us, 0.95 * 30);
-}
-
 TEST(LowerBounds, MemoryTellsNothingWhereAllFitsOrNothingOrDevicesAreAlike) {
   EXPECT_EQ(lower_bounds(four_ops(true, 120, 120)).memory_us, 0);
   EXPECT_EQ(lower_bounds(four_ops(true, 30, 60)).memory_us, 0);

@@ -61,7 +61,8 @@ std::vector<Move> moves_between(const Placement& from, const Placement& to) {
 // compares all that there is.
 class Comparison {
  public:
-  explicit Comparison(const Problem& problem) : engine_(problem), reference_(problem) {}
+  explicit Comparison(const Problem& problem)
+      : engine_(problem, problem.costs()), reference_(problem, problem.costs()) {}
 
   double makespan_us(const Placement& placement) {
     if (num_runs == 0) {
@@ -110,7 +111,7 @@ TEST(PlacetoIncremental, AMoveChangesWhatComesAfterItAndNothingElse) {
   // a(100) -> b(200), c(200) -> d(50) with 10 bytes, 1 byte/us. With c elsewhere it starts at 110
   // and ends at 310; d has c's output at 320 and ends at 370.
   const Problem problem = make_problem(test::diamond_graph(10), {.num_devices = 2});
-  PlacetoEngine engine(problem);
+  PlacetoEngine engine(problem, problem.costs());
   const Placement base(4);
   EXPECT_THAT(engine.start(base).start_us, ElementsAre(0, 100, 300, 500));
   EXPECT_FALSE(engine.was_incremental());
@@ -143,7 +144,7 @@ TEST(PlacetoIncremental, AMoveThatReversesTheOrderOnADeviceIsNoticed) {
                                      {.name = "x", .cost_us = 100, .producers = {0}},
                                      {.name = "y", .cost_us = 100, .producers = {1}}}),
                    {.num_devices = 3});
-  PlacetoEngine engine(problem);
+  PlacetoEngine engine(problem, problem.costs());
   const Placement base(4);
   EXPECT_THAT(engine.start(base).start_us, ElementsAre(0, 10, 30, 130));
   const Placement moved(std::vector<DeviceId>{1, 0, 0, 0});

@@ -71,12 +71,12 @@ TEST_P(Regrouped, EqualsAFreshlyCompiledProblem) {
   expect_equal(coarse.regrouped(grouped("colocation")), fine);
 }
 
-TEST(RegroupedProblem, KeepsReplacedCosts) {
-  Problem problem = test::make_problem(test::chain_graph({10, 20, 30}, 0));
-  problem.replace_costs(0, std::vector<double>{1, 2, 4});
+TEST(RegroupedProblem, SharesTheOps) {
+  const Problem problem = test::make_problem(test::chain_graph({10, 20, 30}, 0));
   const Problem two = problem.regrouped(Grouping({0, 0, 1}));
-  EXPECT_EQ(two.cost_us(2, 0), 4);
-  EXPECT_EQ(two.group_cost_us(0, 0), 3);
+  EXPECT_EQ(&two.costs(), &problem.costs());
+  EXPECT_EQ(two.uses().data(), problem.uses().data());
+  EXPECT_EQ(two.group_cost_us(0, 0), 30);
 }
 
 TEST(RegroupedProblem, RefusesAGroupingOfAnotherGraph) {

@@ -187,38 +187,6 @@ class Joiner {
   std::vector<Pair> joins_;
 };
 
-// Returns a topological order of 0 to count - 1, the least first where there is a choice.
-std::vector<GroupId> sorted(GroupId count, std::vector<Pair> edges) {
-  std::ranges::sort(edges);
-  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-  IdVector<GroupId, std::size_t> begin(index_of(count) + 1, 0);
-  IdVector<GroupId, GroupId> waiting(index_of(count), 0);
-  for (const auto& [producer, consumer] : edges) {
-    ++begin[producer + 1];
-    ++waiting[consumer];
-  }
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::priority_queue<GroupId, std::vector<GroupId>, std::greater<>> ready;
-  for (GroupId group = 0; group < count; ++group) {
-    if (waiting[group] == 0) {
-      ready.push(group);
-    }
-  }
-  std::vector<GroupId> order;
-  while (!ready.empty()) {
-    const GroupId group = ready.top();
-    ready.pop();
-    order.push_back(group);
-    for (std::size_t at = begin[group]; at < begin[group + 1]; ++at) {
-      if (--waiting[edges[at].second] == 0) {
-        ready.push(edges[at].second);
-      }
-    }
-  }
-  EMPLACE_CHECK(std::ssize(order) == count, "groups form a cycle");
-  return order;
-}
-
 GroupId halved(GroupId groups) { return (groups + 1) / 2; }
 
 }  // namespace
@@ -261,13 +229,13 @@ Grouping Coarsening::grouping(GroupId groups) const {
     const GroupId root = find_root(parent, group);
     number[group] = root == group ? next++ : number[root];
   }
-  std::vector<Pair> edges;
+  std::vector<GroupEdge> edges;
   for (const GroupEdge& edge : problem_.group_edges()) {
     if (number[edge.producer] != number[edge.consumer]) {
-      edges.emplace_back(number[edge.producer], number[edge.consumer]);
+      edges.push_back({number[edge.producer], number[edge.consumer], 0});
     }
   }
-  const std::vector<GroupId> order = sorted(count, std::move(edges));
+  const std::vector<GroupId> order = topological_order(count, edges);
   IdVector<GroupId, GroupId> place(order.size());
   for (std::size_t at = 0; at < order.size(); ++at) {
     place[order[at]] = static_cast<GroupId>(at);

@@ -388,7 +388,7 @@ void bind_problem(py::module_& module) {
           "op_costs",
           [](const py::object& self, std::int64_t device) {
             const Problem& problem = problem_of(self);
-            return view<double>(problem.costs_us(check_device(problem, device)), self);
+            return view<double>(problem.costs().on(check_device(problem, device)), self);
           },
           py::arg("device"))
       .def(

@@ -97,12 +97,8 @@ class Relaxation {
     }
     const auto choices_of = [&](GroupId group, std::vector<Choice>& choices) {
       for (const DeviceKind& kind : kinds) {
-        double busy_us = 0;  // the problem's sum for the group does not follow replaced costs
-        for (const OpId op : problem.grouping().members(group)) {
-          busy_us += problem.busy_us(op, kind.example);
-        }
-        choices.push_back(
-            {busy_us / problem.slots(kind.example), static_cast<double>(bytes[group])});
+        choices.push_back({problem.group_cost_us(group, kind.example) / problem.slots(kind.example),
+                           static_cast<double>(bytes[group])});
       }
     };
     IdVector<GroupId, bool> is_on_path(problem.num_groups(), false);

@@ -27,8 +27,9 @@ bool is_grappler(const Problem& problem) {
 
 }  // namespace
 
-PhysicalEngine::PhysicalEngine(const Problem& problem)
+PhysicalEngine::PhysicalEngine(const Problem& problem, const CostTable& costs)
     : problem_(problem),
+      costs_(costs),
       num_ops_(problem.num_ops()),
       num_devices_(problem.num_devices()),
       bytes_of_overhead_(is_grappler(problem) ? problem.cluster().grappler.latency_us *
@@ -329,7 +330,8 @@ void PhysicalEngine::dispatch() {
 
 void PhysicalEngine::start_op(DeviceId device, OpId op) {
   start_us_[op] = now_us_;
-  end_us_[op] = now_us_ + problem_.busy_us(op, device);
+  end_us_[op] =
+      now_us_ + (problem_.launch_us(op, device) + costs_(op, device) + problem_.gap_us(op));
   op_ends_.push(end_us_[op], op);
   if (problem_.works_in_place(op)) {
     overwrite_input(op, device);

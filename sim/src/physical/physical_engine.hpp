@@ -28,8 +28,8 @@ namespace emplace::physical {
 /// Simulates placements by the rules of the `physical` and `grappler` models.
 class PhysicalEngine final : public Engine {
  public:
-  /// Prepares a workspace. Requires: `problem` outlives it.
-  explicit PhysicalEngine(const Problem& problem);
+  /// Prepares a workspace. Requires: both outlive it.
+  PhysicalEngine(const Problem& problem, const CostTable& costs);
 
   const SimResult& run(const Placement& placement, double cutoff_us) override;
   StepRecord describe(const Placement& placement) override;
@@ -64,6 +64,7 @@ class PhysicalEngine final : public Engine {
   void add_allocations(StepRecord& record) const;
 
   const Problem& problem_;
+  const CostTable& costs_;
   const OpId num_ops_;
   const DeviceId num_devices_;
   const double bytes_of_overhead_;  // grappler: what a channel's fixed time is worth

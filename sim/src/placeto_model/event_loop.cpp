@@ -7,8 +7,10 @@
 
 namespace emplace::placeto_model {
 
-EventLoop::EventLoop(const Problem& problem, const OpTable& table, StepTimes& times)
+EventLoop::EventLoop(const Problem& problem, const CostTable& costs, const OpTable& table,
+                     StepTimes& times)
     : problem_(problem),
+      costs_(costs),
       table_(table),
       times_(times),
       gap_us_{0, problem.cluster().placeto.gap_after_op_us},
@@ -63,7 +65,7 @@ void EventLoop::reset(const Placement& placement, IdSpan<DeviceId, const PlacedO
   ReadyOp* queue = queue_storage_.data() + 1;  // an entry may look at the one before it
   for (const DeviceId device : problem_.devices_by_name()) {
     if (loads[device].num_ops > 0) {
-      devices_[num_slots_] = {.costs_us = problem_.costs_us(device).data(),
+      devices_[num_slots_] = {.costs_us = costs_.on(device).data(),
                               .queue_begin = queue,
                               .queue_head = queue,
                               .queue_tail = queue,

@@ -60,7 +60,7 @@ struct alignas(64) DeviceState {
 class EventLoop {
  public:
   /// Prepares a workspace that writes `times`. Requires: all outlive it.
-  EventLoop(const Problem& problem, const OpTable& table, StepTimes& times);
+  EventLoop(const Problem& problem, const CostTable& costs, const OpTable& table, StepTimes& times);
 
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
@@ -115,6 +115,7 @@ class EventLoop {
   void choose_by_priority(DeviceState& device);
 
   const Problem& problem_;
+  const CostTable& costs_;
   const OpTable& table_;
   StepTimes& times_;
   const double gap_us_[2];  // after an op without and with a gap

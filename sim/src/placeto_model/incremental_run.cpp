@@ -15,7 +15,7 @@ constexpr std::int32_t kLeastAllowance = 256;
 
 }  // namespace
 
-IncrementalRun::IncrementalRun(const Problem& problem)
+IncrementalRun::IncrementalRun(const Problem& problem, const CostTable& costs)
     : problem_(problem),
       num_ops_(problem.num_ops()),
       times_(problem),
@@ -38,7 +38,7 @@ IncrementalRun::IncrementalRun(const Problem& problem)
   }
   num_elsewhere_.resize(problem.num_outputs() + 1);
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
-    devices_.push_back({.costs_us = problem.costs_us(device).data()});
+    devices_.push_back({.costs_us = costs.on(device).data()});
   }
   base_.records.resize(num_ops_);
   base_.known_us.resize(times_.known_us.size());

@@ -38,8 +38,8 @@ namespace emplace::placeto_model {
 /// allocates nothing.
 class IncrementalRun {
  public:
-  /// Prepares a workspace. Requires: `problem` outlives it.
-  explicit IncrementalRun(const Problem& problem);
+  /// Prepares a workspace. Requires: both outlive it.
+  IncrementalRun(const Problem& problem, const CostTable& costs);
 
   IncrementalRun(const IncrementalRun&) = delete;
   IncrementalRun& operator=(const IncrementalRun&) = delete;

@@ -12,13 +12,14 @@ constexpr std::int32_t kLongestPause = 63;  // in moves
 
 }  // namespace
 
-PlacetoEngine::PlacetoEngine(const Problem& problem)
+PlacetoEngine::PlacetoEngine(const Problem& problem, const CostTable& costs)
     : problem_(problem),
+      costs_(costs),
       loads_(problem.num_devices()),
       base_loads_(problem.num_devices()),
       times_(problem),
       table_(problem, times_),
-      loop_(problem, table_, times_),
+      loop_(problem, costs, table_, times_),
       memory_(problem, table_) {
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
     num_ops_in_.push_back(problem.grouping().members(group).size());
@@ -120,7 +121,7 @@ bool PlacetoEngine::prepare(const Placement& base) {
     return true;
   }
   if (!incremental_) {
-    incremental_ = std::make_unique<IncrementalRun>(problem_);
+    incremental_ = std::make_unique<IncrementalRun>(problem_, costs_);
   }
   if (!incremental_->start_from(base,
                                 base_ == Base::kLastRun ? times_.dispatch_order : base_order_)) {

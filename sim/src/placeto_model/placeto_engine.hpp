@@ -28,8 +28,8 @@ namespace emplace::placeto_model {
 /// Simulates placements by the rules of the `placeto` model.
 class PlacetoEngine final : public Engine {
  public:
-  /// Prepares a workspace. Requires: `problem` outlives it.
-  explicit PlacetoEngine(const Problem& problem);
+  /// Prepares a workspace. Requires: both outlive it.
+  PlacetoEngine(const Problem& problem, const CostTable& costs);
 
   const SimResult& run(const Placement& placement, double cutoff_us) override;
   StepRecord describe(const Placement& placement) override;
@@ -59,6 +59,7 @@ class PlacetoEngine final : public Engine {
   void take_off(GroupId group, DeviceId device);
 
   const Problem& problem_;
+  const CostTable& costs_;
   IdVector<GroupId, std::size_t> num_ops_in_;
   IdVector<DeviceId, PlacedOps> loads_;       // of the last run
   IdVector<DeviceId, PlacedOps> base_loads_;  // of the base

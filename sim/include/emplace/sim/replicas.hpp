@@ -19,7 +19,7 @@
 // Deterministic: each replica has its own random stream, derived from the seed and its number, so
 // neither the threads nor the number of replicas change its random numbers. Complexity: one
 // simulation for each replica and placement, in parallel in the caller's oneTBB arena; each thread
-// has a copy of the problem and a Simulator, and allocates nothing more.
+// has a copy of the costs and a Simulator, and allocates nothing more.
 
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>

@@ -2,7 +2,7 @@
 
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
-#include <emplace/sim/problem.hpp>
+#include <emplace/sim/op_problem.hpp>
 
 #include <fmt/format.h>
 
@@ -56,77 +56,78 @@ void check_routes(const Topology& topology, DeviceId num_devices) {
 
 }  // namespace
 
-void Problem::compile_uses() {
-  const OpGraph& graph = *graph_;
+void OpProblem::compile_uses(Compiled& ops) const {
+  const OpGraph& graph = *ops.graph;
   for (auto [edge, end] = boost::edges(graph); edge != end; ++edge) {
     const std::size_t producer = boost::source(*edge, graph);
     const std::int32_t output = graph[*edge].output;
-    uses_.push_back({static_cast<OpId>(producer), static_cast<OpId>(boost::target(*edge, graph)),
-                     output == Dependency::kControl ? output : output_begin_[producer] + output});
+    ops.uses.push_back(
+        {static_cast<OpId>(producer), static_cast<OpId>(boost::target(*edge, graph)),
+         output == Dependency::kControl ? output : ops.output_begin[producer] + output});
   }
   const auto key = [](const Use& use) {
     return std::tuple(use.producer, use.output == Dependency::kControl, use.output, use.consumer);
   };
-  std::sort(uses_.begin(), uses_.end(),
+  std::sort(ops.uses.begin(), ops.uses.end(),
             [&](const Use& a, const Use& b) { return key(a) < key(b); });
-  uses_.erase(std::unique(uses_.begin(), uses_.end(),
-                          [&](const Use& a, const Use& b) { return key(a) == key(b); }),
-              uses_.end());
+  ops.uses.erase(std::unique(ops.uses.begin(), ops.uses.end(),
+                             [&](const Use& a, const Use& b) { return key(a) == key(b); }),
+                 ops.uses.end());
 
   const std::size_t n = boost::num_vertices(graph);
-  use_begin_.assign(n + 1, 0);
-  input_begin_.assign(n + 1, 0);
-  for (const Use& use : uses_) {
-    ++use_begin_[use.producer + 1];
-    ++input_begin_[use.consumer + 1];
+  ops.use_begin.assign(n + 1, 0);
+  ops.input_begin.assign(n + 1, 0);
+  for (const Use& use : ops.uses) {
+    ++ops.use_begin[use.producer + 1];
+    ++ops.input_begin[use.consumer + 1];
   }
-  std::partial_sum(use_begin_.begin(), use_begin_.end(), use_begin_.begin());
-  std::partial_sum(input_begin_.begin(), input_begin_.end(), input_begin_.begin());
-  inputs_.resize(uses_.size());
-  IdVector<OpId, std::size_t> next(input_begin_.begin(), input_begin_.end() - 1);
-  for (UseId use = 0; use < uses_.end_id(); ++use) {
-    inputs_[next[uses_[use].consumer]++] = use;
+  std::partial_sum(ops.use_begin.begin(), ops.use_begin.end(), ops.use_begin.begin());
+  std::partial_sum(ops.input_begin.begin(), ops.input_begin.end(), ops.input_begin.begin());
+  ops.inputs.resize(ops.uses.size());
+  IdVector<OpId, std::size_t> next(ops.input_begin.begin(), ops.input_begin.end() - 1);
+  for (UseId use = 0; use < ops.uses.end_id(); ++use) {
+    ops.inputs[next[ops.uses[use].consumer]++] = use;
   }
 
-  priority_us_.assign(n, 0.0);
-  for (auto op = order_.rbegin(); op != order_.rend(); ++op) {
+  ops.priority_us.assign(n, 0.0);
+  for (auto op = ops.order.rbegin(); op != ops.order.rend(); ++op) {
     double after_us = 0;
     for (auto [use, end] = uses_of(*op); use < end; ++use) {
-      after_us = std::max(after_us, priority_us_[uses_[use].consumer]);
+      after_us = std::max(after_us, ops.priority_us[ops.uses[use].consumer]);
     }
     double least_us = busy_us(*op, 0);
     for (DeviceId device = 1; device < num_devices(); ++device) {
       least_us = std::min(least_us, busy_us(*op, device));
     }
-    priority_us_[*op] = least_us + after_us;
+    ops.priority_us[*op] = least_us + after_us;
   }
 }
 
-void Problem::compile_transfers() {
-  if (cluster_->transfer_model == TransferModel::kPhysical) {
-    topology_ = cluster_->topology;
-    check_routes(topology_, num_devices());
-  } else if (cluster_->transfer_model == TransferModel::kGrappler) {
-    topology_ = channels_of_pairs(*cluster_);
+void OpProblem::compile_transfers(Compiled& ops) const {
+  if (ops.cluster->transfer_model == TransferModel::kPhysical) {
+    ops.topology = ops.cluster->topology;
+    check_routes(ops.topology, num_devices());
+  } else if (ops.cluster->transfer_model == TransferModel::kGrappler) {
+    ops.topology = channels_of_pairs(*ops.cluster);
   }
   double count = 0;
   double slowest_us = 0;
   double bytes_sum = 0;
-  for (const std::int64_t bytes : output_bytes_) {
+  for (const std::int64_t bytes : ops.output_bytes) {
     bytes_sum += static_cast<double>(bytes);
   }
-  for (const DeviceId from : placeable_) {
-    for (const DeviceId to : placeable_) {
+  for (const DeviceId from : ops.placeable) {
+    for (const DeviceId to : ops.placeable) {
       if (from != to) {
         ++count;
-        mean_latency_us_ += latency_us(from, to);
-        mean_us_per_byte_ += 1 / bytes_per_us(from, to);
+        ops.mean_latency_us += latency_us(from, to);
+        ops.mean_us_per_byte += 1 / bytes_per_us(from, to);
       }
     }
   }
   if (count > 0) {
-    mean_latency_us_ /= count;
-    mean_us_per_byte_ /= count;
+    ops.mean_latency_us /= count;
+    ops.mean_us_per_byte /= count;
   }
   for (DeviceId from = 0; from < num_devices(); ++from) {
     for (DeviceId to = 0; to < num_devices(); ++to) {
@@ -141,44 +142,44 @@ void Problem::compile_transfers() {
         ErrorCode::kFormat,
         fmt::format("graph '{}': its tensors take {:g} us to send on cluster '{}'; at most {:g} us "
                     "can be simulated exactly",
-                    (*graph_)[boost::graph_bundle].name, slowest_us, cluster_->name,
+                    (*ops.graph)[boost::graph_bundle].name, slowest_us, ops.cluster->name,
                     kMaxTransferSum));
   }
 }
 
-double Problem::bytes_per_us(DeviceId from, DeviceId to) const {
-  switch (cluster_->transfer_model) {
+double OpProblem::bytes_per_us(DeviceId from, DeviceId to) const {
+  switch (ops_->cluster->transfer_model) {
     case TransferModel::kPlaceto:
-      return cluster_->placeto.bytes_per_us;
+      return ops_->cluster->placeto.bytes_per_us;
     case TransferModel::kGrappler:
-      return cluster_->grappler.bytes_per_us;
+      return ops_->cluster->grappler.bytes_per_us;
     case TransferModel::kPhysical:
-      return topology_.bytes_per_us(from, to);
+      return ops_->topology.bytes_per_us(from, to);
   }
   EMPLACE_CHECK(false, "no such transfer model");
 }
 
-double Problem::latency_us(DeviceId from, DeviceId to) const {
-  switch (cluster_->transfer_model) {
+double OpProblem::latency_us(DeviceId from, DeviceId to) const {
+  switch (ops_->cluster->transfer_model) {
     case TransferModel::kPlaceto:
       return 0;
     case TransferModel::kGrappler:
-      return cluster_->grappler.latency_us;
+      return ops_->cluster->grappler.latency_us;
     case TransferModel::kPhysical:
-      return topology_.latency_us(from, to);
+      return ops_->topology.latency_us(from, to);
   }
   EMPLACE_CHECK(false, "no such transfer model");
 }
 
-double Problem::transfer_us(std::int64_t bytes, DeviceId from, DeviceId to) const {
+double OpProblem::transfer_us(std::int64_t bytes, DeviceId from, DeviceId to) const {
   return from == to ? 0
                     : latency_us(from, to) + static_cast<double>(bytes) / bytes_per_us(from, to);
 }
 
-double Problem::mean_transfer_us(std::int64_t bytes) const {
-  return cluster_->transfer_model == TransferModel::kPlaceto
-             ? static_cast<double>(bytes) / cluster_->placeto.bytes_per_us
-             : mean_latency_us_ + static_cast<double>(bytes) * mean_us_per_byte_;
+double OpProblem::mean_transfer_us(std::int64_t bytes) const {
+  return ops_->cluster->transfer_model == TransferModel::kPlaceto
+             ? static_cast<double>(bytes) / ops_->cluster->placeto.bytes_per_us
+             : ops_->mean_latency_us + static_cast<double>(bytes) * ops_->mean_us_per_byte;
 }
 
 }  // namespace emplace

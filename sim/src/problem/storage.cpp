@@ -1,7 +1,7 @@
 // The part of a problem that says which results need no memory of their own.
 
 #include <emplace/graphs/op_kind.hpp>
-#include <emplace/sim/problem.hpp>
+#include <emplace/sim/op_problem.hpp>
 
 #include <boost/range/iterator_range.hpp>
 
@@ -9,24 +9,24 @@
 
 namespace emplace {
 
-void Problem::compile_storage() {
-  viewed_input_.assign(num_ops_, kNoUse);
-  works_in_place_.assign(num_ops_, false);
-  storage_.resize(num_outputs());
+void OpProblem::compile_storage(Compiled& ops) const {
+  ops.viewed_input.assign(ops.num_ops, kNoUse);
+  ops.works_in_place.assign(ops.num_ops, false);
+  ops.storage.resize(num_outputs());
   for (OutputId output = 0; output < num_outputs(); ++output) {
-    storage_[output] = output;
+    ops.storage[output] = output;
   }
-  if (cluster_->transfer_model == TransferModel::kPlaceto) {
+  if (ops.cluster->transfer_model == TransferModel::kPlaceto) {
     return;
   }
-  const OpGraph& graph = *graph_;
-  for (const OpId op : order_) {
+  const OpGraph& graph = *ops.graph;
+  for (const OpId op : ops.order) {
     const ResultMemory memory = result_memory_of(graph[index_of(op)].kind);
     if (memory == ResultMemory::kOwn || graph[index_of(op)].outputs.empty()) {
       continue;
     }
     if (memory == ResultMemory::kInPlace) {
-      works_in_place_[op] = true;
+      ops.works_in_place[op] = true;
       continue;
     }
     // A view of its first input. A file may say that it makes more than that, or other sizes.
@@ -38,16 +38,16 @@ void Problem::compile_storage() {
       continue;
     }
     const auto producer = static_cast<OpId>(boost::source(*first, graph));
-    const OutputId viewed = output_begin_[producer] + graph[*first].output;
-    const OutputId view = output_begin_[op];
-    if (output_bytes_[view] != output_bytes_[viewed]) {
+    const OutputId viewed = ops.output_begin[producer] + graph[*first].output;
+    const OutputId view = ops.output_begin[op];
+    if (ops.output_bytes[view] != ops.output_bytes[viewed]) {
       continue;
     }
-    viewed_input_[op] =
-        *std::ranges::find(inputs(op), viewed, [&](UseId input) { return uses_[input].output; });
-    storage_[view] = storage_[viewed];
-    output_allocated_bytes_[view] = 0;
-    allocated_bytes_[op] = 0;
+    ops.viewed_input[op] =
+        *std::ranges::find(inputs(op), viewed, [&](UseId input) { return ops.uses[input].output; });
+    ops.storage[view] = ops.storage[viewed];
+    ops.output_allocated_bytes[view] = 0;
+    ops.allocated_bytes[op] = 0;
   }
 }
 
