@@ -18,7 +18,7 @@ std::vector<Move> copy(std::span<const Move> moves) { return {moves.begin(), mov
 
 TEST(MoveProposals, MoveDifferentGroupsToOtherDevices) {
   const Problem problem = test::make_problem(test::crossing_graph(), {.num_devices = 3});
-  MoveProposals proposals{Coarsening(problem)};
+  MoveProposals proposals(Coarsening(problem), {});
   const Placement placement(Devices{0, 1, 2, 0, 1, 2, 0});
   RandomStream random(1);
   for (int i = 0; i < 1000; ++i) {
@@ -60,7 +60,7 @@ TEST(RandomMoves, TellTheirLevel) {
 
 TEST(MoveProposals, AreNoneWithOneDevice) {
   const Problem problem = test::make_problem(test::diamond_graph(1), {.num_devices = 1});
-  MoveProposals proposals{Coarsening(problem)};
+  MoveProposals proposals(Coarsening(problem), {});
   RandomStream random(1);
   EXPECT_TRUE(proposals.propose(Placement(4), random).empty());
 }

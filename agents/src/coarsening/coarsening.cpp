@@ -213,7 +213,7 @@ std::vector<GroupId> Coarsening::levels() const {
   return levels;
 }
 
-Grouping Coarsening::grouping(GroupId groups) const {
+IdVector<GroupId, GroupId> Coarsening::parts(GroupId groups) const {
   const GroupId num_groups = problem_.num_groups();
   const GroupId count = std::clamp(groups, fewest_groups(), num_groups);
   IdVector<GroupId, GroupId> parent = sets_of_one(num_groups);
@@ -222,20 +222,25 @@ Grouping Coarsening::grouping(GroupId groups) const {
     const GroupId second = find_root(parent, other);
     parent[std::max(first, second)] = std::min(first, second);
   }
-  // Numbered by their least members, then in topological order.
   IdVector<GroupId, GroupId> number(index_of(num_groups));
   GroupId next = 0;
   for (GroupId group = 0; group < num_groups; ++group) {
     const GroupId root = find_root(parent, group);
     number[group] = root == group ? next++ : number[root];
   }
+  return number;
+}
+
+Grouping Coarsening::grouping(GroupId groups) const {
+  const IdVector<GroupId, GroupId> part = parts(groups);
   std::vector<GroupEdge> edges;
   for (const GroupEdge& edge : problem_.group_edges()) {
-    if (number[edge.producer] != number[edge.consumer]) {
-      edges.push_back({number[edge.producer], number[edge.consumer], 0});
+    if (part[edge.producer] != part[edge.consumer]) {
+      edges.push_back({part[edge.producer], part[edge.consumer], 0});
     }
   }
-  const std::vector<GroupId> order = topological_order(count, edges);
+  const std::vector<GroupId> order =
+      topological_order(std::clamp(groups, fewest_groups(), problem_.num_groups()), edges);
   IdVector<GroupId, GroupId> place(order.size());
   for (std::size_t at = 0; at < order.size(); ++at) {
     place[order[at]] = static_cast<GroupId>(at);
@@ -243,7 +248,7 @@ Grouping Coarsening::grouping(GroupId groups) const {
   std::vector<GroupId> group_of;
   group_of.reserve(index_of(problem_.num_ops()));
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
-    group_of.push_back(place[number[problem_.grouping().group_of(op)]]);
+    group_of.push_back(place[part[problem_.grouping().group_of(op)]]);
   }
   return Grouping(std::move(group_of));
 }

@@ -23,6 +23,7 @@
 // Complexity: near-linear in groups and edges, times the number of levels; each join of a group
 // with several consumers searches at most kMaxCycleSearch edges. Deterministic.
 
+#include <emplace/base/id_vector.hpp>
 #include <emplace/base/ids.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/sim/problem.hpp>
@@ -54,6 +55,10 @@ class Coarsening {
   GroupId fewest_groups() const {
     return problem_.num_groups() - static_cast<GroupId>(joins().size());
   }
+
+  /// Returns which of the groups are one at that number of groups (see grouping()): equal numbers,
+  /// from 0, by their least members.
+  IdVector<GroupId, GroupId> parts(GroupId groups) const;
 
   /// Returns the grouping of ops into `groups` groups, or as many as there are if that is more, or
   /// fewest_groups() if that is less. Groups are numbered in topological order.

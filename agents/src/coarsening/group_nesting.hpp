@@ -19,7 +19,6 @@ class GroupNesting {
   GroupNesting(const Grouping& fine, const Grouping& coarse);
 
   GroupId num_fine() const { return coarse_of_.end_id(); }
-  GroupId num_coarse() const { return num_coarse_; }
 
   /// Returns the coarse group that contains a fine one.
   GroupId coarse_of(GroupId fine) const { return coarse_of_[fine]; }

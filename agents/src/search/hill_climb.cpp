@@ -91,7 +91,7 @@ class HillClimb final : public Agent {
 
   static void climb_by_proposals(const Coarsening& coarsening, Session& session,
                                  const Placement& current) {
-    MoveProposals proposals(coarsening);
+    MoveProposals proposals(coarsening, {});
     MoveEvaluator moves(session);
     Evaluation reached = moves.start(current);
     if (reached.status == EvaluationStatus::kBudgetSpent) {

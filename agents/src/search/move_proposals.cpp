@@ -79,22 +79,30 @@ double MoveProposals::estimated_gain(const Placement& placement) const {
     moved_us += after_us;
     gain_us += before_us * (1 + busy_share(from, move.group) - own_share_[move.group]) -
                after_us * (1 + busy_share(move.device, move.group));
-    for (const RandomMoves::Neighbour& other : moves_.neighbours(move.group)) {
-      if (other.bytes == 0) {
-        continue;
-      }
-      const DeviceId there = placement[other.group];
-      const bool moves_too = target_[other.group] != kStays;
-      const DeviceId there_after = moves_too ? target_[other.group] : there;
-      const double saved_us = other.is_consumer
-                                  ? problem_.transfer_us(other.bytes, from, there) -
-                                        problem_.transfer_us(other.bytes, move.device, there_after)
-                                  : problem_.transfer_us(other.bytes, there, from) -
-                                        problem_.transfer_us(other.bytes, there_after, move.device);
-      gain_us += moves_too ? saved_us / 2 : saved_us;  // an edge within is seen from both ends
+    for (const GroupEdge& edge : problem_.group_in_edges(move.group)) {
+      gain_us += saved_us(placement, edge, edge.producer);
+    }
+    for (const GroupEdge& edge : problem_.group_out_edges(move.group)) {
+      gain_us += saved_us(placement, edge, edge.consumer);
     }
   }
   return moved_us > 0 ? gain_us / moved_us : gain_us;
+}
+
+// Returns the time of a transfer that the drawn moves save, of which `other` is one end. An edge
+// between two groups that move is seen from both ends.
+double MoveProposals::saved_us(const Placement& placement, const GroupEdge& edge,
+                               GroupId other) const {
+  if (edge.bytes == 0) {
+    return 0;
+  }
+  const auto after = [&](GroupId group) {
+    return target_[group] == kStays ? placement[group] : target_[group];
+  };
+  const double saved_us =
+      problem_.transfer_us(edge.bytes, placement[edge.producer], placement[edge.consumer]) -
+      problem_.transfer_us(edge.bytes, after(edge.producer), after(edge.consumer));
+  return target_[other] == kStays ? saved_us : saved_us / 2;
 }
 
 double MoveProposals::busy_share(DeviceId device, GroupId group) const {

@@ -36,7 +36,6 @@ class MoveProposals {
   };
 
   /// Prepares proposals for the problem of `coarsening`, which must outlive this.
-  explicit MoveProposals(const Coarsening& coarsening) : MoveProposals(coarsening, Options{}) {}
   MoveProposals(const Coarsening& coarsening, Options options);
 
   /// Returns the mean time of a group over groups and placeable devices, in microseconds.
@@ -53,6 +52,7 @@ class MoveProposals {
   static constexpr std::int32_t kPeriods = 50;  // of a step
 
   double estimated_gain(const Placement& placement) const;
+  double saved_us(const Placement& placement, const GroupEdge& edge, GroupId other) const;
   double busy_share(DeviceId device, GroupId group) const;
 
   const Problem& problem_;

@@ -1,7 +1,10 @@
 #include "random_moves.hpp"
 
+#include <algorithm>
 #include <map>
-#include <string>
+#include <numeric>
+#include <string_view>
+#include <utility>
 
 namespace emplace::agents {
 namespace {
@@ -9,7 +12,7 @@ namespace {
 constexpr int kTries = 4;  // groups that are drawn to find one to swap with
 
 // Adds those of `groups` that share the device of the first group that moves.
-void add_others(const std::vector<GroupId>& groups, const Placement& placement,
+void add_others(std::span<const GroupId> groups, const Placement& placement,
                 std::vector<Move>& moves) {
   const Move first = moves.front();
   for (const GroupId other : groups) {
@@ -19,48 +22,47 @@ void add_others(const std::vector<GroupId>& groups, const Placement& placement,
   }
 }
 
+// Returns the layers of groups: equal numbers for equal scopes of their first ops.
+IdVector<GroupId, std::int32_t> layers_of(const Problem& problem) {
+  std::map<std::string_view, std::int32_t> layers;
+  IdVector<GroupId, std::int32_t> layer_of;
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    const std::string& scope = problem.op(problem.grouping().members(group).front()).scope;
+    layer_of.push_back(
+        layers.try_emplace(scope, static_cast<std::int32_t>(layers.size())).first->second);
+  }
+  return layer_of;
+}
+
 }  // namespace
 
+RandomMoves::Parts::Parts(IdVector<GroupId, std::int32_t> part_of)
+    : part_of_(std::move(part_of)), members_(part_of_.size()) {
+  for (const std::int32_t part : part_of_) {
+    begin_.resize(std::max(begin_.size(), index_of(part) + 2), 0);
+    ++begin_[index_of(part) + 1];
+  }
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  std::vector<std::size_t> next = begin_;
+  for (GroupId group = 0; group < part_of_.end_id(); ++group) {
+    members_[next[index_of(part_of_[group])]++] = group;
+  }
+}
+
 RandomMoves::RandomMoves(const Coarsening& coarsening, Options options)
-    : problem_(coarsening.problem()), options_(options) {
-  const Problem& problem = problem_;
-  std::map<std::string, std::int32_t> layers;
+    : problem_(coarsening.problem()), options_(options), layers_(layers_of(problem_)) {
   double time_us = 0;
-  for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    first_neighbour_.push_back(neighbours_.size());
-    for (const GroupEdge& edge : problem.group_in_edges(group)) {
-      neighbours_.push_back({edge.producer, edge.bytes, false});
-    }
-    for (const GroupEdge& edge : problem.group_out_edges(group)) {
-      neighbours_.push_back({edge.consumer, edge.bytes, true});
-    }
-    // The layer of a group is that of its first op.
-    const std::string& scope = problem.op(problem.grouping().members(group).front()).scope;
-    const auto [layer, is_new] =
-        layers.try_emplace(scope, static_cast<std::int32_t>(layers_.members.size()));
-    if (is_new) {
-      layers_.members.emplace_back();
-    }
-    layers_.part_of.push_back(layer->second);
-    layers_.members[static_cast<std::size_t>(layer->second)].push_back(group);
-    for (const DeviceId device : problem.placeable_devices()) {
-      time_us += problem.group_cost_us(group, device);
+  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
+    for (const DeviceId device : problem_.placeable_devices()) {
+      time_us += problem_.group_cost_us(group, device);
     }
   }
-  first_neighbour_.push_back(neighbours_.size());
-  mean_time_us_ = time_us / static_cast<double>(problem.num_groups()) /
-                  static_cast<double>(problem.placeable_devices().size());
+  mean_time_us_ = time_us / static_cast<double>(problem_.num_groups()) /
+                  static_cast<double>(problem_.placeable_devices().size());
 
   const std::vector<GroupId> sizes = coarsening.levels();
   for (const GroupId size : std::span(sizes).subspan(1)) {
-    const GroupNesting nesting(problem.grouping(), coarsening.grouping(size));
-    Parts& level = levels_.emplace_back();
-    level.members.resize(static_cast<std::size_t>(nesting.num_coarse()));
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      const GroupId part = nesting.coarse_of(group);
-      level.part_of.push_back(part);
-      level.members[static_cast<std::size_t>(part)].push_back(group);
-    }
+    levels_.emplace_back(coarsening.parts(size));
   }
 }
 
@@ -86,9 +88,12 @@ std::size_t RandomMoves::draw(const Placement& placement, RandomStream& random,
 // Returns a placeable device on which the group is not.
 DeviceId RandomMoves::draw_device(const Placement& placement, GroupId group,
                                   RandomStream& random) const {
-  const std::span<const Neighbour> around = neighbours(group);
-  if (!around.empty() && random.uniform() < options_.neighbour) {
-    const DeviceId device = placement[around[random.below(around.size())].group];
+  const std::span<const GroupEdge> in = problem_.group_in_edges(group);
+  const std::span<const GroupEdge> out = problem_.group_out_edges(group);
+  if (in.size() + out.size() > 0 && random.uniform() < options_.neighbour) {
+    const std::size_t drawn = random.below(in.size() + out.size());
+    const DeviceId device =
+        placement[drawn < in.size() ? in[drawn].producer : out[drawn - in.size()].consumer];
     if (device != placement[group]) {
       return device;
     }
@@ -106,7 +111,7 @@ std::size_t RandomMoves::add_cluster(const Placement& placement, RandomStream& r
   }
   const Move first = moves.front();
   const std::size_t level = random.below(levels_.size());
-  const std::vector<GroupId>& cluster = levels_[level].with(first.group);
+  const std::span<const GroupId> cluster = levels_[level].with(first.group);
   if (options_.whole == 0 || random.uniform() >= options_.whole) {
     add_others(cluster, placement, moves);
     return level + 1;

@@ -34,13 +34,6 @@ class RandomMoves {
     double whole = 0;        ///< that a cluster's groups of other devices move, too
   };
 
-  /// Describes an edge to another group.
-  struct Neighbour {
-    GroupId group;
-    std::int64_t bytes;
-    bool is_consumer;
-  };
-
   /// Prepares moves for the problem of `coarsening`, which must outlive this.
   RandomMoves(const Coarsening& coarsening, Options options);
 
@@ -50,24 +43,24 @@ class RandomMoves {
   std::size_t draw(const Placement& placement, RandomStream& random,
                    std::vector<Move>& moves) const;
 
-  /// Returns the edges of a group: first those into it.
-  std::span<const Neighbour> neighbours(GroupId group) const {
-    return {neighbours_.data() + first_neighbour_[group],
-            neighbours_.data() + first_neighbour_[group + 1]};
-  }
-
   /// Returns the mean time of a group over groups and placeable devices, in microseconds.
   double mean_time_us() const { return mean_time_us_; }
 
  private:
   // Disjoint sets of groups.
-  struct Parts {
-    IdVector<GroupId, std::int32_t> part_of;
-    std::vector<std::vector<GroupId>> members;
+  class Parts {
+   public:
+    explicit Parts(IdVector<GroupId, std::int32_t> part_of);
 
-    const std::vector<GroupId>& with(GroupId group) const {
-      return members[static_cast<std::size_t>(part_of[group])];
+    std::span<const GroupId> with(GroupId group) const {
+      const std::size_t part = index_of(part_of_[group]);
+      return {members_.data() + begin_[part], members_.data() + begin_[part + 1]};
     }
+
+   private:
+    IdVector<GroupId, std::int32_t> part_of_;
+    std::vector<std::size_t> begin_;
+    std::vector<GroupId> members_;
   };
 
   DeviceId draw_device(const Placement& placement, GroupId group, RandomStream& random) const;
@@ -77,10 +70,8 @@ class RandomMoves {
 
   const Problem& problem_;
   Options options_;
-  std::vector<Neighbour> neighbours_;
-  IdVector<GroupId, std::size_t> first_neighbour_;
-  std::vector<Parts> levels_;  // coarser ones, finest first
   Parts layers_;
+  std::vector<Parts> levels_;  // coarser ones, finest first
   double mean_time_us_ = 0;
 };
 
