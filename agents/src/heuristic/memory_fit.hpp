@@ -4,8 +4,8 @@
 // memory, or less than the simulator, keeps its placement wherever that fits: one simulated step
 // tells. Only where it does not fit, other placements are made, by a variant of the algorithm that
 // looks at memory and is told what to keep free on each device: nothing at first, then what the
-// simulator found over there. Each is repaired (repair/repair.hpp), as the published one is, and the
-// fastest of those that fit is taken. That takes up to some 800 simulations, which count as
+// simulator found over there. Each is repaired (repair/repair.hpp), as the published one is, and
+// the fastest of those that fit is taken. That takes up to some 800 simulations, which count as
 // evaluations and end with the budget; the one that tells whether it fits at all does not count.
 
 #include <emplace/agents/session.hpp>
