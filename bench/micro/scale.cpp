@@ -19,7 +19,6 @@
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/explanation.hpp>
-#include <emplace/sim/perfetto_trace.hpp>
 #include <emplace/sim/placement_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -282,11 +281,7 @@ void run_step(Table& table, const Problem& problem, double size) {
   table.run("record", size, [&] { emplace::Simulator(problem).record(placement); });
   table.run("explain", size, [&] { emplace::explain(problem, record); });
   table.run("placement file", size, [&] { emplace::write_placement_json(problem, placement); });
-  table.run("trace as JSON", size,
-            [&] { bytes = emplace::write_chrome_trace(problem, record).size(); });
-  fmt::print(stderr, "{:>12} {:.1f} MB\n", "", static_cast<double>(bytes) / 1e6);
-  table.run("trace for Perfetto", size,
-            [&] { bytes = emplace::write_perfetto_trace(problem, record).size(); });
+  table.run("trace", size, [&] { bytes = emplace::write_chrome_trace(problem, record).size(); });
   fmt::print(stderr, "{:>12} {:.1f} MB\n", "", static_cast<double>(bytes) / 1e6);
   table.run("picture", size,
             [&] { bytes = emplace::bench::draw_step(problem, record, "").size(); });

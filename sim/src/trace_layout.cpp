@@ -22,26 +22,26 @@ IdVector<DeviceId, int> counts_of(const IdVector<DeviceId, Lanes>& lanes) {
 TraceLayout::TraceLayout(const Problem& problem, const StepRecord& record)
     : problem_(problem),
       record_(record),
-      ops_by_start_(problem.num_ops()),
-      transfers_by_start_(record.transfers.size()),
       op_lane_(problem.num_ops()),
       transfer_lane_(record.transfers.size()) {
+  // By start; what takes no time comes before what starts at the same moment and lasts.
+  std::vector<OpId> ops(problem.num_ops());
+  std::iota(ops.begin(), ops.end(), 0);
+  std::ranges::stable_sort(
+      ops, {}, [&](OpId op) { return std::pair(record.start_us[op], record.end_us[op]); });
   IdVector<DeviceId, Lanes> lanes(problem.num_devices());
-  std::iota(ops_by_start_.begin(), ops_by_start_.end(), 0);
-  std::ranges::stable_sort(ops_by_start_, {}, [&](OpId op) {
-    return std::pair(record.start_us[op], record.end_us[op]);
-  });
-  for (const OpId op : ops_by_start_) {
+  for (const OpId op : ops) {
     op_lane_[op] = lanes[device_of(op)].take(record.start_us[op], record.end_us[op]);
   }
   compute_lanes_ = counts_of(lanes);
 
-  lanes = IdVector<DeviceId, Lanes>(problem.num_devices());
-  std::iota(transfers_by_start_.begin(), transfers_by_start_.end(), std::size_t{0});
-  std::ranges::stable_sort(transfers_by_start_, {}, [&](std::size_t at) {
+  std::vector<std::size_t> transfers(record.transfers.size());
+  std::iota(transfers.begin(), transfers.end(), std::size_t{0});
+  std::ranges::stable_sort(transfers, {}, [&](std::size_t at) {
     return std::pair(record.transfers[at].start_us, record.transfers[at].end_us);
   });
-  for (const std::size_t at : transfers_by_start_) {
+  lanes = IdVector<DeviceId, Lanes>(problem.num_devices());
+  for (const std::size_t at : transfers) {
     const Transfer& transfer = record.transfers[at];
     transfer_lane_[at] = lanes[transfer.from].take(transfer.start_us, transfer.end_us);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What traces of all formats show of a step: which row each op and transfer has, and where arrows
-// go. Rows of one device must not overlap, so each kind has as many as it needs at once.
+// The row of each op and transfer in a trace, and where arrows go. What is in a row must not
+// overlap, so each device has as many rows of a kind as it needs at once.
 
 #include <emplace/base/id_vector.hpp>
 #include <emplace/sim/problem.hpp>
@@ -20,11 +20,6 @@ class TraceLayout {
   /// Returns the row of an op or a transfer, among those of its kind on its device.
   int lane_of(OpId op) const { return op_lane_[op]; }
   int lane_of_transfer(std::size_t transfer) const { return transfer_lane_[transfer]; }
-
-  /// Return all ops, and the indices of all transfers, by start; what takes no time comes before
-  /// what starts at the same moment and lasts.
-  const std::vector<OpId>& ops_by_start() const { return ops_by_start_; }
-  const std::vector<std::size_t>& transfers_by_start() const { return transfers_by_start_; }
 
   /// Counts the rows of a device.
   int compute_lanes(DeviceId device) const { return compute_lanes_[device]; }
@@ -49,8 +44,6 @@ class TraceLayout {
  private:
   const Problem& problem_;
   const StepRecord& record_;
-  std::vector<OpId> ops_by_start_;
-  std::vector<std::size_t> transfers_by_start_;
   IdVector<OpId, int> op_lane_;
   std::vector<int> transfer_lane_;
   IdVector<DeviceId, int> compute_lanes_;

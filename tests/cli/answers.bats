@@ -176,18 +176,6 @@ load cli.bash
   holds '{"left", "right", "sum"} <= {e["name"] for e in d["traceEvents"]}'
 }
 
-@test "simulate --trace FILE.pftrace writes a trace of Perfetto's format" {
-  tiny_graph tiny.json
-  run --separate-stderr "$EMPLACE" simulate ./tiny.json --cluster p2-8xlarge-2 --agent single-gpu --trace trace.pftrace
-  if [ "$status" -ne 0 ]; then
-    [[ "$stderr" == *"EMPLACE_WITH_PROTOBUF=ON"* ]]
-    skip "built without Protocol Buffers"
-  fi
-  # A packet behind its length, with each name once.
-  [ "$(head -c 1 trace.pftrace | od -An -tx1 | tr -d ' ')" = 0a ]
-  [ "$(grep -ac left trace.pftrace)" -gt 0 ]
-}
-
 @test "place writes a placement that simulate reads" {
   tiny_graph tiny.json
   local problem=(./tiny.json --cluster p2-8xlarge-2)

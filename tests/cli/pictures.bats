@@ -98,7 +98,7 @@ END
 @test "mistakes with pictures are usage errors" {
   refuses 2 "--output: expected a name that ends in .svg, found 'graph.png'" show inception-v3 -o graph.png
   refuses 2 "at most 4000 groups" show ptb --grouping colocation -o graph.svg
-  refuses 2 "--trace: expected a name that ends in .json, .pftrace, .svg, found 'step.dot'" simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu \
-    --trace step.dot
+  refuses 2 "--trace: expected a name that ends in .json, .svg, found 'step.pftrace'" simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu \
+    --trace step.pftrace
   refuses 2 "--trace" simulate --cases cases.jsonl --trace step.svg
 }

@@ -17,7 +17,6 @@
 #include <emplace/bench/threads.hpp>
 #include <emplace/sim/case_file.hpp>
 #include <emplace/sim/chrome_trace.hpp>
-#include <emplace/sim/perfetto_trace.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -34,7 +33,7 @@
 namespace emplace::cli {
 namespace {
 
-constexpr std::array<std::string_view, 3> kTraceEndings = {".json", kPerfettoSuffix, ".svg"};
+constexpr std::array<std::string_view, 2> kTraceEndings = {".json", ".svg"};
 
 struct SimulateOptions {
   ProblemOptions problem;
@@ -108,9 +107,6 @@ void check_traces(const SimulateOptions& options, bool json) {
     refuse_two_answers(json, path, "--trace");
     expect_ending("--trace", path, kTraceEndings);
     files.emplace_back("--trace", path);
-    if (path.ends_with(kPerfettoSuffix)) {
-      require_perfetto_traces();
-    }
   }
   refuse_same_files(files);
 }
@@ -120,9 +116,7 @@ void write_traces(const SimulateOptions& options, const PlacedStep& step) {
     if (path.ends_with(".svg")) {
       write_step_picture(path, step);
     } else {
-      write_text_file(path, path.ends_with(kPerfettoSuffix)
-                                ? write_perfetto_trace(step.problem(), step.record)
-                                : write_chrome_trace(step.problem(), step.record));
+      write_text_file(path, write_chrome_trace(step.problem(), step.record));
     }
   }
 }
@@ -222,7 +216,7 @@ void add_simulate(CLI::App& app, Action& action) {
   command
       ->add_option("--trace", options->traces,
                    "Write the timeline: FILE.json for ui.perfetto.dev and chrome://tracing, "
-                   "FILE.pftrace for large steps, FILE.svg as a picture; may be given again")
+                   "FILE.svg as a picture; may be given again")
       ->allow_extra_args(false)
       ->type_name("FILE")
       ->group("Output");

@@ -232,7 +232,7 @@ void fill_in(std::string& page, std::string_view name, std::string_view value) {
 std::string left_out(std::string_view why, std::string_view cell) {
   return fmt::format(
       "left out, because {}; emplace simulate --placement DIR:{} --trace step.svg draws it, and "
-      "--trace step.pftrace writes it for ui.perfetto.dev",
+      "--trace step.json writes it for ui.perfetto.dev",
       why, cell);
 }
 
