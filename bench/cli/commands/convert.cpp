@@ -10,11 +10,11 @@
 #include <emplace/base/escape.hpp>
 #include <emplace/base/json.hpp>
 #include <emplace/base/text_file.hpp>
+#include <emplace/bench/placement_format.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/uncounted_work.hpp>
 #include <emplace/sim/placement_file.hpp>
-#include <emplace/sim/placement_format.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -93,7 +93,7 @@ Spec graph_format_of(const ConvertOptions& options) {
 
 void convert_graph(const ConvertOptions& options, bool json) {
   const Spec format = graph_format_of(options);
-  if (std::ranges::count(placement_format_names(), format.name) > 0 &&
+  if (std::ranges::count(bench::placement_format_names(), format.name) > 0 &&
       std::ranges::count(GraphFormats::global().names(), format.name) == 0) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("{} is a format of placements: give --placement FILE", format.name));
@@ -139,23 +139,24 @@ std::vector<std::string> names_of(const PlacedStep& step, const std::vector<Devi
 }
 
 // Says what the other program runs otherwise than the placement says.
-void note_changes(const PlacedStep& step, const PlacementExport& exported,
+void note_changes(const PlacedStep& step, const bench::PlacementExport& exported,
                   const std::string& format, const StepRecord& record) {
   if (!exported.keeps_order) {
     note(fmt::format(
         "emplace: warning: the format {} cannot store an order: the priorities are left out",
         format));
   }
-  for (std::size_t i = 0; i < exported.joined.size() && i < kMaxNotes; ++i) {
-    const JoinedOps& joined = exported.joined[i];
-    note(fmt::format("emplace: note: {} was on {}, and is now on {}",
-                     joined.what.empty() ? "the model" : fmt::format("'{}'", excerpt(joined.what)),
-                     fmt::join(names_of(step, joined.devices), " and "),
-                     step.problem().device(joined.device).name));
+  for (std::size_t i = 0; i < exported.colocated.size() && i < kMaxNotes; ++i) {
+    const bench::ColocatedOps& colocated = exported.colocated[i];
+    note(fmt::format(
+        "emplace: note: {} was on {}, and is now on {}",
+        colocated.what.empty() ? "the model" : fmt::format("'{}'", excerpt(colocated.what)),
+        fmt::join(names_of(step, colocated.devices), " and "),
+        step.problem().device(colocated.device).name));
   }
-  if (exported.joined.size() > kMaxNotes) {
+  if (exported.colocated.size() > kMaxNotes) {
     note(fmt::format("emplace: note: and {} more, which --json lists",
-                     exported.joined.size() - kMaxNotes));
+                     exported.colocated.size() - kMaxNotes));
   }
   if (exported.placement != step.record.placement) {
     note(
@@ -165,13 +166,13 @@ void note_changes(const PlacedStep& step, const PlacementExport& exported,
   }
 }
 
-Json to_json(const PlacedStep& step, const PlacementExport& exported, const std::string& format,
-             const std::string& output, const StepRecord& record) {
-  Json joined = Json::array();
-  for (const JoinedOps& ops : exported.joined) {
-    joined.push_back({{"what", ops.what},
-                      {"devices", names_of(step, ops.devices)},
-                      {"device", step.problem().device(ops.device).name}});
+Json to_json(const PlacedStep& step, const bench::PlacementExport& exported,
+             const std::string& format, const std::string& output, const StepRecord& record) {
+  Json colocated = Json::array();
+  for (const bench::ColocatedOps& ops : exported.colocated) {
+    colocated.push_back({{"what", ops.what},
+                         {"devices", names_of(step, ops.devices)},
+                         {"device", step.problem().device(ops.device).name}});
   }
   return {{"schema_version", 1},
           {"graph", step.graph},
@@ -181,23 +182,23 @@ Json to_json(const PlacedStep& step, const PlacementExport& exported, const std:
           {"exported_step_time_us", record.makespan_us},
           {"exported_status", to_string(record.status)},
           {"keeps_order", exported.keeps_order},
-          {"joined", std::move(joined)},
+          {"colocated", std::move(colocated)},
           {"output", output}};
 }
 
 // In our own format nothing changes.
-PlacementExport export_placement(const PlacedStep& step, const std::string& format) {
+bench::PlacementExport export_placement(const PlacedStep& step, const std::string& format) {
   const Placement& placement = step.record.placement;
   return format == kOwnFormat
-             ? PlacementExport{.text = write_placement_json(step.problem(), placement),
-                               .placement = placement}
-             : find_placement_format(format).write(step.problem(), placement);
+             ? bench::PlacementExport{.text = write_placement_json(step.problem(), placement),
+                                      .placement = placement}
+             : bench::find_placement_format(format).write(step.problem(), placement);
 }
 
 void convert_placement(const ConvertOptions& options, bool json) {
   const std::string format = options.to.empty() ? std::string(kOwnFormat) : options.to;
   if (format != kOwnFormat) {
-    find_placement_format(format);  // a mistyped name is reported before the graph is built
+    bench::find_placement_format(format);  // a mistyped name is reported before the graph is built
   }
   PlacedStep step =
       place_from({.graph = options.graph, .cluster = options.cluster}, options.placement);
@@ -206,7 +207,7 @@ void convert_placement(const ConvertOptions& options, bool json) {
   } else if (!step.from_file) {
     step = op_by_op(step);
   }
-  const PlacementExport exported = export_placement(step, format);
+  const bench::PlacementExport exported = export_placement(step, format);
   const StepRecord record = exported.placement == step.record.placement
                                 ? step.record
                                 : Simulator(step.problem()).record(exported.placement);

@@ -6,13 +6,13 @@
 #include <emplace/base/error.hpp>
 #include <emplace/base/json.hpp>
 #include <emplace/bench/best_known.hpp>
+#include <emplace/bench/placement_format.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/cluster.hpp>
-#include <emplace/sim/placement_format.hpp>
 
 #include <fmt/format.h>
 
@@ -124,7 +124,7 @@ ListingEntry format_entry(const std::string& name) {
 }
 
 ListingEntry placement_format_entry(const std::string& name) {
-  const PlacementFormat& format = find_placement_format(name);
+  const bench::PlacementFormat& format = bench::find_placement_format(name);
   return {.name = name,
           .summary = std::string(format.summary),
           .reference = std::string(format.reference),
@@ -287,7 +287,11 @@ std::span<const Listing> listings() {
       {"graphs", "graph", {}, graph_names, graph_entry},
       {"groupings", "grouping", {{"takes --groups"}}, grouping_names, grouping_entry},
       {"op-kinds", "kind of op", {{"class"}}, op_kind_names, op_kind_entry},
-      {"placement-formats", "placement format", {}, placement_format_names, placement_format_entry},
+      {"placement-formats",
+       "placement format",
+       {},
+       bench::placement_format_names,
+       placement_format_entry},
       {"profiles",
        "profile",
        {{"TFLOP/s", kRightAligned}, {"GB/s", kRightAligned}, {"GB", kRightAligned}},

@@ -2,8 +2,8 @@
 
 #include "reference/pages.hpp"
 
+#include <emplace/bench/placement_format.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/sim/placement_format.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -44,7 +44,7 @@ std::string format_page() {
           "placement for another program. The guide \"Use a placement\" "
           "shows how each file is used.");
   std::vector<std::vector<std::string>> placement_rows;
-  for (const PlacementFormat& format : placement_formats()) {
+  for (const bench::PlacementFormat& format : bench::placement_formats()) {
     placement_rows.push_back({code(std::string(format.name)), plain(std::string(format.summary)),
                               plain(std::string(format.reference))});
   }

@@ -3,7 +3,7 @@
 #include "terminal.hpp"
 
 #include <emplace/base/json.hpp>
-#include <emplace/sim/placement_format.hpp>
+#include <emplace/bench/placement_format.hpp>
 
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
@@ -87,7 +87,7 @@ ReplicaReport simulate_replicas(const PlacedStep& step, const ProblemOptions& pr
   // A file names ops, so both placements are compared op by op.
   const PlacedStep other = place_from(problem, flags.against);
   const Problem& ops = other.problem();
-  const std::array placements{op_by_op(step.problem(), step.record.placement),
+  const std::array placements{bench::op_by_op(step.problem(), step.record.placement),
                               other.record.placement};
   const std::vector<Replicas> replicas = emplace::simulate_replicas(ops, placements, options);
   report.side = side_of(ops, placements[0], replicas[0]);

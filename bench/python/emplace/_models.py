@@ -59,8 +59,8 @@ class PlacedModel(NamedTuple):
 def device_map(problem: _core.Problem, placement: ArrayLike) -> dict[str, Union[int, str]]:
     """Returns the device of each module as Accelerate reads it: the number of a GPU, or "cpu", by path.
 
-    What is below a module goes with it. Modules that PyTorch cannot split are joined on the device where the step
-    loses least, as `emplace convert --to torch-device-map` does, which reports what it joins.
+    What is below a module goes with it. Modules that PyTorch cannot split go to the device where the step
+    loses least, as by `emplace convert --to torch-device-map`, which reports what moves.
     """
     return json.loads(problem.export(placement, "torch-device-map").text)
 

@@ -5,13 +5,13 @@
 #include <emplace/base/error.hpp>
 #include <emplace/base/text_file.hpp>
 #include <emplace/bench/explanation_json.hpp>
+#include <emplace/bench/placement_format.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/explanation.hpp>
 #include <emplace/sim/placement_file.hpp>
-#include <emplace/sim/placement_format.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -450,14 +450,14 @@ void bind_problem(py::module_& module) {
           "export",
           [](Self self, const py::object& placement, const std::string& format) {
             const Problem& problem = self.problem();
-            const PlacementFormat& to = find_placement_format(format);
+            const bench::PlacementFormat& to = bench::find_placement_format(format);
             const Placement given = read_placement(placement, problem);
-            PlacementExport file;
+            bench::PlacementExport file;
             double step_us = 0;
             {
               const py::gil_scoped_release released;
               const Problem by_op = problem.regrouped(ungrouped(problem.graph()));
-              file = to.write(by_op, op_by_op(problem, given));
+              file = to.write(by_op, bench::op_by_op(problem, given));
               step_us = Simulator(by_op).run(file.placement).makespan_us;
             }
             return py::module_::import("emplace._types").attr("Export")(file.text, step_us);

@@ -1,11 +1,10 @@
 #pragma once
 
 // Placements as files of other programs: PyTorch, TensorFlow, ONNX, spreadsheets. What a format
-// cannot express is changed in the placement, at the least loss that simulations find, and
-// reported: a device map of PyTorch has one device for a module that has parameters, and what
-// autograd computes runs where its forward op ran. Names are those of the imported file; modules of
-// PyTorch are the scopes of ops (module_tree.hpp). docs/guide/use-a-placement.md shows how each
-// file is used.
+// cannot express is changed in the placement and reported: a device map of PyTorch has one device
+// for a module that has parameters, and what autograd computes runs where its forward op ran. Names
+// are those of the imported file; modules of PyTorch are the scopes of ops (module_tree.hpp).
+// docs/guide/use-a-placement.md shows how each file is used.
 
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -15,10 +14,10 @@
 #include <string_view>
 #include <vector>
 
-namespace emplace {
+namespace emplace::bench {
 
 /// Describes ops that were on several devices, for which the format has only one.
-struct JoinedOps {
+struct ColocatedOps {
   std::string what{};               ///< path of a module, or name of an op
   std::vector<DeviceId> devices{};  ///< where they were, ascending
   DeviceId device = 0;              ///< where all of them are now
@@ -31,8 +30,8 @@ Placement op_by_op(const Problem& problem, const Placement& placement);
 struct PlacementExport {
   std::string text{};
   Placement placement{};  ///< what the other program runs, op by op
-  std::vector<JoinedOps>
-      joined{};             ///< how that differs from the placement, in the order of the decisions
+  /// How that differs from the placement, in the order of the decisions.
+  std::vector<ColocatedOps> colocated{};
   bool keeps_order = true;  ///< whether priorities are in the file, if there are any
 };
 
@@ -55,4 +54,4 @@ std::vector<std::string> placement_format_names();
 /// Returns the format called `name`; throws kUnknownName.
 const PlacementFormat& find_placement_format(std::string_view name);
 
-}  // namespace emplace
+}  // namespace emplace::bench

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <vector>
 
-namespace emplace {
+namespace emplace::bench {
 namespace {
 
 // Returns all ops in the order of the simulated step, producers before consumers.
@@ -97,4 +97,4 @@ PlacementExport write_tensorflow(const Problem& problem, const Placement& placem
   return {.text = file.indented(1) + "\n", .placement = placement};
 }
 
-}  // namespace emplace
+}  // namespace emplace::bench

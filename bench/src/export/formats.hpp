@@ -2,12 +2,12 @@
 
 // The writers of placement_format.hpp, and how other programs call devices.
 
-#include <emplace/sim/placement_format.hpp>
+#include <emplace/bench/placement_format.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <string>
 
-namespace emplace {
+namespace emplace::bench {
 
 PlacementExport write_csv(const Problem& problem, const Placement& placement);
 PlacementExport write_onnx(const Problem& problem, const Placement& placement);
@@ -21,4 +21,4 @@ std::string torch_device(const std::string& device);
 /// Returns "/job:localhost/replica:0/task:0/device:GPU:1" for "gpu:1"; throws as torch_device().
 std::string tensorflow_device(const std::string& device);
 
-}  // namespace emplace
+}  // namespace emplace::bench

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-namespace emplace {
+namespace emplace::bench {
 namespace {
 
 constexpr std::array<PlacementFormat, 5> kFormats = {{
@@ -114,4 +114,4 @@ std::string tensorflow_device(const std::string& device) {
   fail_device(device, "TensorFlow");
 }
 
-}  // namespace emplace
+}  // namespace emplace::bench

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace emplace {
+namespace emplace::bench {
 
 /// Index of a module.
 using ModuleId = std::int32_t;
@@ -65,4 +65,4 @@ class ModuleTree {
 /// Says whether `op` is there before the step, and so is computed nowhere: a variable or constant.
 bool is_stored(const Problem& problem, OpId op);
 
-}  // namespace emplace
+}  // namespace emplace::bench

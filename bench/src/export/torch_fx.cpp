@@ -3,8 +3,8 @@
 // its parameters must have one device; of a module that calls others, what it computes itself. What
 // autograd computes runs where its forward op ran.
 
+#include "colocation.hpp"
 #include "formats.hpp"
-#include "joins.hpp"
 #include "module_tree.hpp"
 
 #include <emplace/base/embedded.hpp>
@@ -18,12 +18,12 @@
 #include <utility>
 #include <vector>
 
-namespace emplace {
-namespace embedded {
+namespace emplace::embedded {
 // From this folder, by emplace_embed() in CMakeLists.txt.
 std::span<const Document> torch_fx();
-}  // namespace embedded
+}  // namespace emplace::embedded
 
+namespace emplace::bench {
 namespace {
 
 constexpr const char* kHead =
@@ -43,52 +43,22 @@ struct PlacedModule {
   double start_us;
 };
 
-// As long as the step is longer than it was, moves modules, with all that they call and alone,
-// where that makes it shorter.
-void improve(const ModuleTree& tree, Joins& joins) {
-  const Joins::Cost first = joins.first_cost();
-  Joins::Cost best = joins.cost();
-  const auto try_all = [&](const std::vector<OpId>& ops) {
-    for (const DeviceId device : joins.candidates()) {
-      if (ops.empty() || best <= first || joins.has_tried_enough()) {
-        return;
-      }
-      const Placement before = joins.placement();
-      for (const OpId op : ops) {
-        joins.move(op, device);
-      }
-      const Joins::Cost cost = before == joins.placement() ? best : joins.cost();
-      if (cost < best) {
-        best = cost;
-      } else {
-        joins.restore(before);
-      }
-    }
-  };
-  for (ModuleId module = 0; module < tree.modules().end_id(); ++module) {
-    try_all(tree.ops_within(module));
-    if (!tree.modules()[module].is_leaf()) {
-      try_all(tree.modules()[module].ops);
-    }
-  }
-}
-
 }  // namespace
 
 PlacementExport write_torch_fx(const Problem& problem, const Placement& placement) {
   const ModuleTree tree(problem, "torch-fx");
-  Joins joins(problem, placement);
+  Colocation colocation(problem, placement);
   for (const Module& module : tree.modules()) {
-    joins.join(module.ops);
+    colocation.colocate(module.ops);
   }
-  improve(tree, joins);
+  colocation.try_one_device();
   PlacementExport result;
   for (const Module& module : tree.modules()) {
-    if (auto change = joins.change_of(module.path, module.ops)) {
-      result.joined.push_back(std::move(*change));
+    if (auto change = colocation.change_of(module.path, module.ops)) {
+      result.colocated.push_back(std::move(*change));
     }
   }
-  result.placement = joins.placement();
+  result.placement = colocation.placement();
 
   const StepRecord record = Simulator(problem).record(result.placement);
   std::vector<PlacedModule> placed;
@@ -131,4 +101,4 @@ PlacementExport write_torch_fx(const Problem& problem, const Placement& placemen
   return result;
 }
 
-}  // namespace emplace
+}  // namespace emplace::bench

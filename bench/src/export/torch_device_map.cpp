@@ -4,20 +4,23 @@
 // device; the inputs of an op between modules are brought together; and gradients are computed
 // where the forward pass was, as autograd does.
 
+#include "colocation.hpp"
 #include "formats.hpp"
-#include "joins.hpp"
 #include "module_tree.hpp"
 
 #include <emplace/base/json.hpp>
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace emplace {
+namespace emplace::bench {
 namespace {
 
 // The device of a module with all that it calls, or one of these.
@@ -29,27 +32,26 @@ class DeviceMap {
   DeviceMap(const Problem& problem, const Placement& placement)
       : problem_(problem),
         tree_(problem, "torch-device-map"),
-        joins_(problem, without_priorities(placement)),
+        colocation_(problem, without_priorities(placement)),
         has_order_(placement.has_priorities()),
-        device_(tree_.modules().size()),
-        may_split_(tree_.modules().size(), true) {
+        device_(tree_.modules().size()) {
     for (ModuleId module = 0; module < tree_.modules().end_id(); ++module) {
       const bool is_leaf = tree_.modules()[module].is_leaf();
-      if (has_parameters(module)) {
-        may_split_[module] = !is_leaf && has_paths_of_parameters(module);
-      }
+      const bool may_split =
+          !has_parameters(module) || (!is_leaf && has_paths_of_parameters(module));
       const std::vector<OpId> ops = tree_.ops_within(module);
       // A leaf without parameters may follow its inputs if its calls are on several devices.
-      if (!may_split_[module] || (is_leaf && joins_.devices_of(calls_of(module)).size() == 1)) {
-        joins_.join(ops);
+      if (!may_split || (is_leaf && colocation_.devices_of(calls_of(module)).size() == 1)) {
+        colocation_.colocate(ops);
       }
     }
-    settle();
-    improve();
+    resolve();
+    colocation_.try_one_device();
+    find_devices();
   }
 
   PlacementExport write() {
-    PlacementExport result{.placement = joins_.placement()};
+    PlacementExport result{.placement = colocation_.placement()};
     Json map = Json::object();
     write(ModuleTree::kRoot, map, result);
     result.text = map.indented(2) + "\n";
@@ -106,11 +108,11 @@ class DeviceMap {
       }
       if (device == kNone) {
         for (const OpId op : present.ops) {
-          add(joins_.device_of(op));
+          add(colocation_.device_of(op));
         }
       } else if (device != kSplit) {
         for (const OpId op : present.ops) {
-          joins_.move(op, device);
+          colocation_.move(op, device);
         }
       }
     }
@@ -139,136 +141,97 @@ class DeviceMap {
         std::ranges::find_if(order, [&](OpId op) { return is_call(op) && !is_model_input(op); });
     for (const OpId op : order) {
       if (first != order.end() && is_model_input(op) && follows(op)) {
-        joins_.move(op, joins_.device_of(*first));
+        colocation_.move(op, colocation_.device_of(*first));
       }
     }
   }
 
-  // Makes it a placement that a map can express.
-  void settle() {
-    for (std::size_t mended = 0; !settle_once(mended > tree_.modules().size()); ++mended) {
-    }
-  }
-
-  // As long as the step is longer than it was, moves modules with all that they call, those that
-  // call most first, where that makes it shorter: what was joined one by one may be better
-  // together.
-  void improve() {
-    const Joins::Cost first = joins_.first_cost();
-    Joins::Cost best = joins_.cost();
-    for (ModuleId module = 0; module < tree_.modules().end_id(); ++module) {
-      for (const DeviceId device : joins_.candidates()) {
-        if (best <= first || joins_.has_tried_enough()) {
-          return;
-        }
-        if (device_[module] == device || device_[module] == kNone) {
-          continue;
-        }
-        const Placement before = joins_.placement();
-        for (const OpId op : tree_.ops_within(module)) {
-          joins_.move(op, device);
-        }
-        settle();
-        const Joins::Cost cost = joins_.cost();
-        if (cost < best) {
-          best = cost;
-        } else {
-          joins_.restore(before);
-          find_devices();
-        }
-      }
+  // Makes it a placement that a map can express. After many conflicts only whole modules move, so
+  // that it ends.
+  void resolve() {
+    for (std::size_t resolved = 0; !follow_inputs(resolved > tree_.modules().size()); ++resolved) {
     }
   }
 
   // Moves what follows others to their devices. Returns false where it has to be called again: it
-  // mended the first op whose inputs were on several devices, or brought modules together.
-  bool settle_once(bool joins_modules) {
+  // resolved the first conflict, or brought modules together.
+  bool follow_inputs(bool whole_modules) {
     find_devices();
     move_model_inputs();
     for (const OpId op : problem_.topological_order()) {
       if (!follows(op) || !is_call(op)) {
         continue;
       }
-      const std::vector<DeviceId> devices = joins_.devices_of(inputs_of(op));
+      const std::vector<DeviceId> devices = colocation_.devices_of(inputs_of(op));
       if (devices.size() > 1) {
-        mend(op, devices, joins_modules);
+        resolve_conflict(op, devices, whole_modules);
         return false;
       }
       if (devices.size() == 1) {
-        joins_.move(op, devices.front());
+        colocation_.move(op, devices.front());
       }
     }
     for (const OpId op : problem_.topological_order()) {
       if (follows(op) && !is_call(op)) {
-        joins_.move(op, joins_.device_of(tree_.forward_of(op)));
+        colocation_.move(op, colocation_.device_of(tree_.forward_of(op)));
       }
     }
     // What followed may have brought a module together.
-    const Placement before = joins_.placement();
+    const Placement before = colocation_.placement();
     find_devices();
-    return joins_.placement() == before;
+    return colocation_.placement() == before;
   }
 
-  // Brings the inputs of an op to one of their devices, by moving the modules that compute them, or
-  // puts the whole module in which they meet on one device.
-  void mend(OpId op, const std::vector<DeviceId>& devices, bool joins_modules) {
-    std::vector<Joins::Moves> choices;
-    if (!joins_modules) {
-      for (const DeviceId device : devices) {
-        Joins::Moves moves;
-        bool is_possible = true;
-        for (const OpId input : inputs_of(op)) {
-          is_possible = is_possible && (joins_.device_of(input) == device ||
-                                        add_moves_of_sources(input, device, moves));
-        }
-        if (is_possible) {
-          choices.push_back(std::move(moves));
-        }
+  // The inputs of a call are on several devices. Brings them to one, by moving the modules that
+  // compute them, or puts the whole module of the call on one device.
+  void resolve_conflict(OpId call, std::span<const DeviceId> devices, bool whole_modules) {
+    std::vector<Colocation::Move> choices;
+    for (const DeviceId device : devices) {
+      if (auto sources = sources_elsewhere(call, device); sources && !whole_modules) {
+        choices.emplace_back(std::move(*sources), device);
       }
     }
-    const std::vector<OpId> module = tree_.ops_within(tree_.module_of(op));
-    for (const DeviceId device : joins_.devices_of(module)) {
-      Joins::Moves& moves = choices.emplace_back();
-      for (const OpId member : module) {
-        moves.emplace_back(member, device);
-      }
+    const std::vector<OpId> module = tree_.ops_within(tree_.module_of(call));
+    for (const DeviceId device : colocation_.devices_of(module)) {
+      choices.emplace_back(module, device);
     }
-    joins_.make_best(choices);
+    colocation_.make_best(choices);
   }
 
-  // Adds the moves of the modules by which the result of `op` is where it is. Returns false if it
-  // is there because the model's input is.
-  bool add_moves_of_sources(OpId op, DeviceId device, Joins::Moves& moves) const {
-    std::vector<OpId> left{op};
-    std::vector<bool> is_known(index_of(problem_.num_ops()));
+  // Returns the ops of the modules by which inputs of `call` are not on `device`; nothing if one is
+  // elsewhere because the model's input is.
+  std::optional<std::vector<OpId>> sources_elsewhere(OpId call, DeviceId device) const {
+    std::set<OpId> sources;
+    std::vector<OpId> left = inputs_of(call);
+    std::erase_if(left, [&](OpId input) { return colocation_.device_of(input) == device; });
+    IdVector<OpId, bool> is_known(problem_.num_ops());
     while (!left.empty()) {
       const OpId next = left.back();
       left.pop_back();
-      if (is_known[index_of(next)]) {
+      if (is_known[next]) {
         continue;
       }
-      is_known[index_of(next)] = true;
-      if (follows(next) && is_model_input(next)) {
-        return false;
-      }
+      is_known[next] = true;
       const std::vector<OpId> inputs = inputs_of(next);
-      if (follows(next) && !inputs.empty()) {
+      if (!follows(next)) {
+        const std::vector<OpId> members = tree_.ops_within(tree_.module_of(next));
+        sources.insert(members.begin(), members.end());
+      } else if (is_model_input(next)) {
+        return std::nullopt;
+      } else if (inputs.empty()) {
+        sources.insert(next);
+      } else {
         left.insert(left.end(), inputs.begin(), inputs.end());
-        continue;
-      }
-      for (const OpId member :
-           follows(next) ? std::vector<OpId>{next} : tree_.ops_within(tree_.module_of(next))) {
-        moves.emplace_back(member, device);
       }
     }
-    return true;
+    return std::vector<OpId>(sources.begin(), sources.end());
   }
 
   void write(ModuleId module, Json& map, PlacementExport& result) const {
     const Module& present = tree_.modules()[module];
     const auto note = [&](const std::string& what, std::span<const OpId> ops) {
-      if (const auto change = joins_.change_of(what, ops)) {
-        result.joined.push_back(*change);
+      if (const auto change = colocation_.change_of(what, ops)) {
+        result.colocated.push_back(*change);
       }
     };
     if (device_[module] != kSplit) {
@@ -281,7 +244,7 @@ class DeviceMap {
     for (const OpId op : present.ops) {
       const std::string& name = problem_.op(op).name;
       if (problem_.op(op).kind == "variable") {
-        map.add(name, torch_index(problem_.device(joins_.device_of(op)).name));
+        map.add(name, torch_index(problem_.device(colocation_.device_of(op)).name));
       }
       note(name, {&op, 1});
     }
@@ -298,10 +261,9 @@ class DeviceMap {
 
   const Problem& problem_;
   ModuleTree tree_;
-  Joins joins_;
+  Colocation colocation_;
   bool has_order_;
   IdVector<ModuleId, DeviceId> device_;
-  IdVector<ModuleId, bool> may_split_;
 };
 
 }  // namespace
@@ -310,4 +272,4 @@ PlacementExport write_torch_device_map(const Problem& problem, const Placement& 
   return DeviceMap(problem, placement).write();
 }
 
-}  // namespace emplace
+}  // namespace emplace::bench

@@ -9,7 +9,7 @@
 #include <set>
 #include <unordered_map>
 
-namespace emplace {
+namespace emplace::bench {
 namespace {
 
 // Says whether `path` ends in an atom of digits, and returns what is before it: "layer1" of
@@ -178,4 +178,4 @@ std::vector<OpId> ModuleTree::ops_within(ModuleId module) const {
   return ops;
 }
 
-}  // namespace emplace
+}  // namespace emplace::bench

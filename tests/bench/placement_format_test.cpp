@@ -1,9 +1,9 @@
-#include "placement_export/formats.hpp"
-#include "placement_export/module_tree.hpp"
+#include "bench/src/export/formats.hpp"
+#include "bench/src/export/module_tree.hpp"
 #include "support/errors.hpp"
 #include "support/problems.hpp"
 
-#include <emplace/sim/placement_format.hpp>
+#include <emplace/bench/placement_format.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace emplace::placement_format_test {
+namespace emplace::bench::placement_format_test {
 namespace {
 
 using testing::ElementsAre;
@@ -86,17 +86,17 @@ TEST(TorchDeviceMap, LeavesOutModulesThatAreSplit) {
   EXPECT_EQ(Json::parse(result.text),
             Json::parse(R"({"stem":0,"block.a":1,"block.b":0,"head":1})"));
   EXPECT_EQ(result.placement, Placement(std::vector<DeviceId>{0, 1, 0, 0, 1}));
-  EXPECT_TRUE(result.joined.empty());
+  EXPECT_TRUE(result.colocated.empty());
 }
 
 TEST(TorchDeviceMap, ASumRunsWhereItsInputsAre) {
   // The sum itself is on device 1, but what it reads is on device 0.
   const PlacementExport result = exported("torch-device-map", residual(), {0, 1, 0, 1, 1});
   EXPECT_EQ(result.placement[3], 0);
-  ASSERT_EQ(result.joined.size(), 1);
-  EXPECT_EQ(result.joined[0].what, "block/add");
-  EXPECT_THAT(result.joined[0].devices, ElementsAre(1));
-  EXPECT_EQ(result.joined[0].device, 0);
+  ASSERT_EQ(result.colocated.size(), 1);
+  EXPECT_EQ(result.colocated[0].what, "block/add");
+  EXPECT_THAT(result.colocated[0].devices, ElementsAre(1));
+  EXPECT_EQ(result.colocated[0].device, 0);
 }
 
 TEST(TorchDeviceMap, BringsTheInputsOfASumTogether) {
@@ -110,10 +110,10 @@ TEST(TorchDeviceMap, BringsTheInputsOfASumTogether) {
   const PlacementExport split = exported("torch-device-map", problem, {0, 0, 1, 1, 1});
   // Now stem and b cannot be summed. The inputs must be together, or the block one; and the step is
   // no longer than it was, or than what other choices give.
-  const Placement& mended = split.placement;
-  EXPECT_TRUE(mended[0] == mended[2] || mended[1] == mended[2]);
+  const Placement& together = split.placement;
+  EXPECT_TRUE(together[0] == together[2] || together[1] == together[2]);
   Simulator simulator(problem);
-  const double step_us = simulator.run(mended).makespan_us;
+  const double step_us = simulator.run(together).makespan_us;
   const double first_us =
       simulator.run(Placement(std::vector<DeviceId>{0, 0, 1, 1, 1})).makespan_us;
   for (const std::vector<DeviceId>& other :
@@ -138,7 +138,7 @@ TEST(TorchDeviceMap, SaysThatItHoldsNoOrder) {
 
 TEST(TorchFx, CutsAnyEdgeBetweenModules) {
   const PlacementExport result = exported("torch-fx", residual(), {0, 0, 1, 0, 1});
-  EXPECT_TRUE(result.joined.empty());
+  EXPECT_TRUE(result.colocated.empty());
   EXPECT_THAT(result.text, HasSubstr(R"("block": "cuda:0",)"));
   EXPECT_THAT(result.text, HasSubstr(R"("block.b": "cuda:1",)"));
   EXPECT_THAT(result.text, HasSubstr("ORDER = {}"));
@@ -180,4 +180,4 @@ TEST(TorchFormats, NeedScopes) {
 }
 
 }  // namespace
-}  // namespace emplace::placement_format_test
+}  // namespace emplace::bench::placement_format_test
