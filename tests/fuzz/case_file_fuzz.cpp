@@ -3,8 +3,8 @@
 #include "fuzz_target.hpp"
 
 #include <emplace/base/check.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/sim/bounds.hpp>
-#include <emplace/sim/case_file.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -18,7 +18,7 @@ constexpr emplace::DeviceId kMaxDevices = 16;
 }  // namespace
 
 void emplace::fuzz::try_input(std::string_view line) {
-  const emplace::SimulationCase parsed = emplace::read_case(line, "fuzz");
+  const emplace::bench::SimulationCase parsed = emplace::bench::read_case(line, "fuzz");
   if (parsed.problem.num_devices() > kMaxDevices) {
     return;
   }
@@ -29,7 +29,7 @@ void emplace::fuzz::try_input(std::string_view line) {
     EMPLACE_CHECK(
         record.makespan_us >= bounds.critical_path_us && record.makespan_us >= bounds.total_work_us,
         "a step of {} us is below its bounds", record.makespan_us);
-    emplace::write_case_result(parsed, i, record);
+    emplace::bench::write_case_result(parsed, i, record);
     emplace::write_chrome_trace(parsed.problem, record);
   }
 }

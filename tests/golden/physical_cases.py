@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints the golden cases of the physical model: 60 random graphs, each with one placement, on four kinds of topology.
 
-A case is a line of a case file (sim/include/emplace/sim/case_file.hpp). Every fifth has few distinct costs, sizes and
-bandwidths and no latency, so that much happens at the same instant.
+A case is a line of a case file (bench/include/emplace/bench/case_file.hpp). Every fifth has few distinct costs, sizes
+and bandwidths and no latency, so that much happens at the same instant.
 """
 import json
 import random

@@ -1,7 +1,8 @@
 // Simulates a golden case of the physical model with SimGrid: physical_expected <CASE
 //
-// It reads one line of a case file (sim/include/emplace/sim/case_file.hpp) and prints the start and
-// end of every op and transfer. It shares no code with the engine that it is compared with.
+// It reads one line of a case file (bench/include/emplace/bench/case_file.hpp) and prints the
+// start and end of every op and transfer. It shares no code with the engine that it is compared
+// with.
 //
 // - An op is ready when its last input has arrived. A device runs one op at a time, in the order of
 //   (ready time, id), without preemption.

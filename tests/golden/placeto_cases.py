@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the golden cases of the placeto model: 60 random graphs of 12 kinds, each with three placements.
 
-A case is a line of a case file (sim/include/emplace/sim/case_file.hpp). Ids count from 0. Nodes are in topological
+A case is a line of a case file (bench/include/emplace/bench/case_file.hpp). Ids count from 0. Nodes are in topological
 order, except those of the kind "shuffle", and the names follow the ids, except those of the kind "names".
 """
 import json

@@ -4,9 +4,9 @@
 #include "support/small_problems.hpp"
 
 #include <emplace/base/random.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/sim/bounds.hpp>
-#include <emplace/sim/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -22,6 +22,9 @@
 
 namespace emplace::bounds_test {
 namespace {
+
+using bench::read_case;
+using bench::SimulationCase;
 
 // Returns a problem of the case's graph on devices that take `factors` times as long as written.
 Problem on_devices(const SimulationCase& simulation_case, const std::vector<double>& factors) {

@@ -3,7 +3,7 @@
 
 #include "tests/support/source_path.hpp"
 
-#include <emplace/sim/case_file.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gtest/gtest.h>
@@ -20,6 +20,10 @@
 
 namespace emplace::golden_test {
 namespace {
+
+using bench::read_case;
+using bench::SimulationCase;
+using bench::write_case_result;
 
 std::vector<std::string> read_lines(const std::string& name) {
   const std::string command = "gzip -dc '" + test::source_path("tests/golden/" + name) + "'";

@@ -1,6 +1,6 @@
 #include "support/errors.hpp"
 
-#include <emplace/sim/case_file.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <gmock/gmock.h>
@@ -12,6 +12,8 @@
 namespace emplace::placement_file_test {
 namespace {
 
+using bench::read_case;
+using bench::SimulationCase;
 using ::testing::HasSubstr;
 
 // Two ops, "a" and "b", on devices gpu:0 and gpu:1.

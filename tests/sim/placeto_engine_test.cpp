@@ -3,7 +3,7 @@
 // us after a transfer and moves 7600 bytes/us, so 7600 bytes take 1 us, 76,000 take 10 us and
 // 760,000 take 100 us. The makespan is the last event of any kind: it includes these rests.
 
-#include <emplace/sim/case_file.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -17,6 +17,8 @@
 namespace emplace::placeto_engine_test {
 namespace {
 
+using bench::read_case;
+using bench::SimulationCase;
 using ::testing::ElementsAre;
 
 constexpr double kToleranceUs = 1e-9;

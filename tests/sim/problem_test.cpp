@@ -1,8 +1,8 @@
 #include "support/problems.hpp"
 
 #include <emplace/base/check.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/graphs/catalog.hpp>
-#include <emplace/sim/case_file.hpp>
 #include <emplace/sim/problem.hpp>
 
 #include <gmock/gmock.h>
@@ -15,6 +15,8 @@
 namespace emplace::problem_test {
 namespace {
 
+using bench::read_case;
+using bench::SimulationCase;
 using ::testing::ElementsAre;
 
 TEST(Problem, AConsumerOfSeveralOutputsCountsOnceWithTheLastOne) {

@@ -4,7 +4,7 @@
 // without bytes, odd names.
 
 #include <emplace/base/random.hpp>
-#include <emplace/sim/case_file.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -20,6 +20,9 @@
 
 namespace emplace::rules_test {
 namespace {
+
+using bench::read_case;
+using bench::SimulationCase;
 
 class RuleBook {
  public:

@@ -13,9 +13,9 @@
 #include <emplace/base/error.hpp>
 #include <emplace/base/json.hpp>
 #include <emplace/base/text_file.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/bench/explanation_json.hpp>
 #include <emplace/bench/threads.hpp>
-#include <emplace/sim/case_file.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -55,10 +55,12 @@ void simulate_cases(std::istream& input, const std::string& source) {
       continue;
     }
     is_empty = false;
-    const SimulationCase simulation_case = read_case(line, fmt::format("{}:{}", source, number));
+    const bench::SimulationCase simulation_case =
+        bench::read_case(line, fmt::format("{}:{}", source, number));
     Simulator simulator(simulation_case.problem);
     for (std::size_t i = 0; i < simulation_case.placements.size(); ++i) {
-      print(write_case_result(simulation_case, i, simulator.record(simulation_case.placements[i])));
+      print(bench::write_case_result(simulation_case, i,
+                                     simulator.record(simulation_case.placements[i])));
     }
     flush();
   }

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace emplace {
+namespace emplace::bench {
 
 /// One case, ready to simulate; each op is a group of its own.
 struct SimulationCase {
@@ -38,4 +38,4 @@ SimulationCase read_case(std::string_view line, const std::string& source);
 std::string write_case_result(const SimulationCase& simulation_case, std::size_t placement,
                               const StepRecord& record);
 
-}  // namespace emplace
+}  // namespace emplace::bench

@@ -1,8 +1,8 @@
 #include <emplace/base/error.hpp>
 #include <emplace/base/json.hpp>
 #include <emplace/base/json_cursor.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/graphs/op_graph.hpp>
-#include <emplace/sim/case_file.hpp>
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace emplace {
+namespace emplace::bench {
 namespace {
 
 constexpr std::int64_t kMaxDevices = 1024;
@@ -236,4 +236,4 @@ std::string write_case_result(const SimulationCase& simulation_case, std::size_t
   return line + "}\n";
 }
 
-}  // namespace emplace
+}  // namespace emplace::bench

@@ -1,6 +1,6 @@
 #include "support/errors.hpp"
 
-#include <emplace/sim/case_file.hpp>
+#include <emplace/bench/case_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace emplace::case_file_test {
+namespace emplace::bench::case_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -175,4 +175,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& bad) { return std::string(std::get<0>(bad.param)); });
 
 }  // namespace
-}  // namespace emplace::case_file_test
+}  // namespace emplace::bench::case_file_test
