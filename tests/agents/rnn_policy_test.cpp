@@ -14,7 +14,6 @@
 
 #include <array>
 #include <cmath>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -112,13 +111,12 @@ TEST(RnnActionSampler, SamplesTheNormalDistribution) {
 
 template <class Scalar>
 void draw(const RecurrentPolicy<Scalar>& policy, nn::Tape<Scalar>& tape,
-          const std::vector<Item>& items, double noise, std::deque<GroupedDraw>& draws) {
-  RandomStream random(11);
+          const std::vector<Item>& items, double noise, GroupedDraw& drawn,
+          std::uint64_t seed = 11) {
+  RandomStream random(seed);
   ActionSampler sampler(&random);
-  for (GroupedDraw& drawn : draws) {
-    drawn.draw.placements = 3;
-  }
-  policy.place(tape, items, sampler, noise, draws);
+  drawn.draw.placements = 3;
+  policy.place(tape, items, sampler, noise, drawn);
 }
 
 // The gradients of the log probabilities of samples, through both networks.
@@ -127,19 +125,17 @@ TEST(RnnPolicy, DifferentiatesTheLogProbabilitiesOfItsSamples) {
   for (const PolicyOptions& options : {kItems, kGroups}) {
     RecurrentPolicy<double> policy(options, 2);
     nn::randomize(policy.parameters());
-    std::deque<GroupedDraw> draws(2);
+    GroupedDraw drawn;
     nn::expect_gradient_like_differences(policy.parameters(), [&](nn::DoubleTape& tape) {
-      draw(policy, tape, items, 0, draws);
-      std::vector<nn::Value> parts = draws[0].draw.log_probabilities;
-      parts.insert(parts.end(), draws[0].draw.entropies.begin(), draws[0].draw.entropies.end());
-      parts.insert(parts.end(), draws[1].draw.log_probabilities.begin(),
-                   draws[1].draw.log_probabilities.end());
+      draw(policy, tape, items, 0, drawn);
+      std::vector<nn::Value> parts = drawn.draw.log_probabilities;
+      parts.insert(parts.end(), drawn.draw.entropies.begin(), drawn.draw.entropies.end());
       return tape.concat(parts);
     });
     if (options.groups > 0) {
       nn::expect_gradient_like_differences(policy.parameters(), [&](nn::DoubleTape& tape) {
-        draw(policy, tape, items, 0, draws);
-        return tape.concat(std::array{*draws[0].log_probabilities, *draws[1].log_probabilities});
+        draw(policy, tape, items, 0, drawn);
+        return *drawn.log_probabilities;
       });
     }
   }
@@ -153,13 +149,13 @@ TEST(RnnPolicy, TrainsEveryLayer) {
     RandomStream random(2);
     policy.parameters().initialize(random);
     nn::Tape<double> tape(policy.parameters());
-    std::deque<GroupedDraw> draws(1);
-    draw(policy, tape, items, 0, draws);
-    for (const nn::Value log_probability : draws[0].draw.log_probabilities) {
+    GroupedDraw drawn;
+    draw(policy, tape, items, 0, drawn);
+    for (const nn::Value log_probability : drawn.draw.log_probabilities) {
       tape.seed(log_probability)(0, 0) = 1;
     }
-    if (draws[0].log_probabilities) {
-      tape.seed (*draws[0].log_probabilities)(0, 0) = 1;
+    if (drawn.log_probabilities) {
+      tape.seed (*drawn.log_probabilities)(0, 0) = 1;
     }
     std::vector<double> gradient(policy.parameters().values().size());
     tape.backward(gradient);
@@ -212,10 +208,11 @@ TEST(RnnPolicy, PlacesAnItemWhereItsGroupIs) {
   RecurrentPolicy<double> policy(kGroups, 3);
   nn::randomize(policy.parameters());
   nn::Tape<double> tape(policy.parameters());
-  std::deque<GroupedDraw> draws(8);
-  draw(policy, tape, items, 0, draws);
+  GroupedDraw drawn;
   int together = 0;
-  for (const GroupedDraw& drawn : draws) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    tape.clear();
+    draw(policy, tape, items, 0, drawn, seed);
     for (std::size_t i = 1; i < items.size(); ++i) {
       if (drawn.group_of[i] == drawn.group_of[0]) {
         ++together;
@@ -234,13 +231,13 @@ TEST(RnnPolicy, DrawsWithNoise) {
   RecurrentPolicy<double> policy(kItems, 2);
   nn::randomize(policy.parameters());
   nn::Tape<double> tape(policy.parameters());
-  std::deque<GroupedDraw> draws(1);
+  GroupedDraw drawn;
   std::vector<double> entropies;
   for (const double noise : {0.0, 10.0}) {
     tape.clear();
-    draw(policy, tape, items, noise, draws);
+    draw(policy, tape, items, noise, drawn);
     double sum = 0;
-    for (const nn::Value entropy : draws[0].draw.entropies) {
+    for (const nn::Value entropy : drawn.draw.entropies) {
       sum += tape.value(entropy)(0, 0);
     }
     entropies.push_back(sum);

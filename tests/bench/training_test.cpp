@@ -99,8 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Agents, TrainingInParallel,
                          ::testing::Values("placeto:preset=released,rounds=1,workers=3,start=best",
                                            "placeto:preset=released,rounds=1,workers=3,groups=6",
                                            "rnn-hdp:groups=6,hidden=4",
-                                           "rnn-hdp:groups=6,hidden=4,problems=2",
-                                           "rnn-colocrl:hidden=4,placements=1,problems=3"));
+                                           "rnn-colocrl:hidden=4,placements=1"));
 
 TEST(Training, GoesOnFromACheckpointWithTheSameBits) {
   const Left expected = whole();

@@ -8,7 +8,6 @@
 
 #include <emplace/agents/agent.hpp>
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,16 +30,13 @@ class Model final : public policy_gradient::PolicyModel {
   }
 
   void run_greedy_episode(Session& session) override {
-    check_size(options_, session.problem(), 1, 1, Learns::kNo);
+    check_size(options_, session.problem(), 1, Learns::kNo);
     const std::vector<Item> items = items_of(session.problem());
     nn::Tape<float> tape(policy_.parameters());
     ActionSampler greedy(nullptr);
-    std::deque<GroupedDraw> draws(1);
-    draws.front().draw.placements = 1;
-    policy_.place(tape, items, greedy, 0, draws);
-    std::vector<Placement> placements;
-    read_placements(draws, session.problem(), items, placements);
-    session.evaluate(placements.front());
+    GroupedDraw drawn{.draw = {.placements = 1}};
+    policy_.place(tape, items, greedy, 0, drawn);
+    session.evaluate(read_placements(drawn, session.problem(), items).front());
   }
 
   std::unique_ptr<policy_gradient::Trainer> make_trainer(

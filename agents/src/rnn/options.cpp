@@ -30,16 +30,7 @@ OptionTable<Options> declare(bool learns_groups) {
                 "updates after which placements that do not fit are ignored", kForExperts);
 
   auto sampling = table.group("sampling", &Options::sampling);
-  sampling.number("problems", &SamplingOptions::problems, 1, 64,
-                  "problems of an update, in a training on several: threads share them, and their "
-                  "gradients are averaged");
-  if (learns_groups) {
-    sampling.number("groupings", &SamplingOptions::groupings, 1, 16,
-                    "sampled for each problem of an update");
-  }
-  sampling.number(
-      "placements", &SamplingOptions::placements, 1, 64,
-      learns_groups ? "sampled for each grouping" : "sampled for each problem of an update");
+  sampling.number("placements", &SamplingOptions::placements, 1, 64, "sampled for an update");
   sampling.number("logit-noise", &SamplingOptions::logit_noise, 0, 10,
                   "standard deviation of noise on the placement logits, relative to their "
                   "root mean square",

@@ -22,10 +22,8 @@ struct PolicyOptions {
 
 /// Says what is sampled for an update.
 struct SamplingOptions {
-  std::size_t problems = 1;    ///< of an update, in a training on several
-  std::size_t groupings = 1;   ///< sampled for each problem
-  std::size_t placements = 4;  ///< sampled for each grouping
-  double logit_noise = 0;      ///< standard deviation, relative to the logits' root mean square
+  std::size_t placements = 4;
+  double logit_noise = 0;  ///< standard deviation, relative to the logits' root mean square
   std::int64_t noise_updates = 0;
 };
 

@@ -130,27 +130,23 @@ nn::Value RecurrentPolicy<Scalar>::group_features(nn::Tape<Scalar>& tape,
 template <class Scalar>
 void RecurrentPolicy<Scalar>::place(nn::Tape<Scalar>& tape, std::span<const Item> items,
                                     ActionSampler& sampler, double noise,
-                                    std::deque<GroupedDraw>& draws) const {
+                                    GroupedDraw& drawn) const {
   const nn::Value features = item_features(tape, items);
   if (!grouper_) {
-    for (GroupedDraw& drawn : draws) {
-      drawn.group_of.resize(items.size());
-      std::iota(drawn.group_of.begin(), drawn.group_of.end(), 0);
-      placer_->place(tape, features, sampler, noise, drawn.draw);
-    }
+    drawn.group_of.resize(items.size());
+    std::iota(drawn.group_of.begin(), drawn.group_of.end(), 0);
+    placer_->place(tape, features, sampler, noise, drawn.draw);
     return;
   }
   const nn::Value logits =
       tape.affine(tape.affine(features, grouper_->hidden, nn::Activation::kRelu), grouper_->groups,
                   nn::Activation::kNone);
-  for (GroupedDraw& drawn : draws) {
-    drawn.group_of.clear();
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      drawn.group_of.push_back(sampler.sample(tape.value(logits), i));
-    }
-    drawn.log_probabilities = tape.log_probability(logits, drawn.group_of);
-    placer_->place(tape, group_features(tape, items, drawn), sampler, noise, drawn.draw);
+  drawn.group_of.clear();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    drawn.group_of.push_back(sampler.sample(tape.value(logits), i));
   }
+  drawn.log_probabilities = tape.log_probability(logits, drawn.group_of);
+  placer_->place(tape, group_features(tape, items, drawn), sampler, noise, drawn.draw);
 }
 
 template class RecurrentPolicy<float>;

@@ -14,7 +14,6 @@
 #include "rnn/sequence_placer.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,9 +45,9 @@ class RecurrentPolicy {
   const nn::Parameters<Scalar>& parameters() const { return parameters_; }
   std::size_t num_devices() const { return placer_->num_devices(); }
 
-  /// Samples as many groupings as there are `draws`, and draw.placements placements for each.
+  /// Samples a grouping and drawn.draw.placements placements of it.
   void place(nn::Tape<Scalar>& tape, std::span<const Item> items, ActionSampler& sampler,
-             double noise, std::deque<GroupedDraw>& draws) const;
+             double noise, GroupedDraw& drawn) const;
 
  private:
   struct Grouper {
