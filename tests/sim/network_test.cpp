@@ -225,6 +225,30 @@ TEST(Network, EqualFlowsEndTogether) {
   EXPECT_EQ(network.next_end_us(), kInfinity);
 }
 
+// One flow on each of 60 routes that share a link of 60 bytes/us, of 1, 2, ... bytes. Until the
+// n-th ends, 61 - n share the link, and each gets one byte more.
+TEST(Network, ManyRoutesShareALinkUntilTheyEndOneByOne) {
+  constexpr std::int32_t kRoutes = 60;
+  std::vector<Link> links{fair(kRoutes)};
+  std::vector<std::vector<std::int32_t>> routes;
+  for (std::int32_t route = 1; route <= kRoutes; ++route) {
+    links.push_back(fair(1000));
+    routes.push_back({0, route});
+  }
+  const Topology topology = pairs(links, routes);
+  Network network(topology, topology.num_devices(), kRoutes);
+  for (std::int32_t at = 0; at < kRoutes; ++at) {
+    const std::int32_t name = 7 * at % kRoutes;  // the first to end are not the last that came
+    add(network, name, name, name + 1);
+  }
+  auto ends = run_to_end(network);
+  double end_us = 0;
+  for (std::int32_t name = 0; name < kRoutes; ++name) {
+    end_us += static_cast<double>(kRoutes - name) / kRoutes;
+    EXPECT_NEAR(ends[name], end_us, 1e-9) << name;
+  }
+}
+
 TEST(Network, ForgetsEverythingOnReset) {
   const Topology topology = pairs({fifo(10), fatpipe(4)}, {{0, 1}});
   Network network(topology, 2, 2);

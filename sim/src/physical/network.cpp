@@ -3,6 +3,7 @@
 #include <emplace/base/infinity.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 namespace emplace::physical {
 namespace {
@@ -23,6 +24,7 @@ Network::Network(const Topology& topology, DeviceId num_devices, std::int32_t ma
   for (const Link& link : topology.links()) {
     links_.push_back({.bytes_per_us = link.bytes_per_us});
   }
+  list_begin_.resize(links_.size() + 1);
   for (DeviceId from = 0; from < num_devices; ++from) {
     for (DeviceId to = 0; to < num_devices; ++to) {
       shared_begin_.push_back(static_cast<std::int32_t>(shared_.size()));
@@ -36,6 +38,7 @@ Network::Network(const Topology& topology, DeviceId num_devices, std::int32_t ma
           has_limits_ = true;
         } else {
           shared_.push_back(link);
+          ++list_begin_[link + 1];
           bottleneck_.back() = std::min(bottleneck_.back(), facts.bytes_per_us);
         }
         if (facts.sharing == LinkSharing::kFifo) {
@@ -51,14 +54,19 @@ Network::Network(const Topology& topology, DeviceId num_devices, std::int32_t ma
   flows_.resize(max_flows);
   nodes_.resize(max_flows * max_fifo_);
   busy_routes_.reserve(routes_.size());
-  routes_of_links_.resize(shared_.size());
+  std::partial_sum(list_begin_.begin(), list_begin_.end(), list_begin_.begin());
+  lists_.resize(shared_.size());
+  open_at_.resize(links_.size());
+  fixed_in_.resize(routes_.size());
   busy_links_.reserve(links_.size());
-  open_links_.reserve(links_.size());
+  open_links_.resize(links_.size());
   admitted_.reserve(max_flows);
 }
 
 void Network::reset() {
-  std::fill(routes_.begin(), routes_.end(), Route{});
+  for (const std::int32_t id : busy_routes_) {  // of a run that was cut off
+    routes_[id] = {};
+  }
   for (LinkUse& link : links_) {
     link = {.bytes_per_us = link.bytes_per_us};
   }
@@ -68,10 +76,6 @@ void Network::reset() {
   has_changed_ = false;
   must_fill_ = false;
   next_end_us_ = kInfinity;
-}
-
-std::span<const std::int32_t> Network::fifo_links(std::int32_t route) const {
-  return {fifo_.data() + fifo_begin_[route], fifo_.data() + fifo_begin_[route + 1]};
 }
 
 void Network::add(std::int32_t flow, DeviceId from, DeviceId to, double bytes, double now_us) {
@@ -100,8 +104,8 @@ void Network::start(std::int32_t flow, double now_us) {
   Route& route = routes_[id];
   const bool was_idle = route.num_flows == 0;
   if (was_idle) {
-    route = {.read_us = now_us, .position = static_cast<std::int32_t>(busy_routes_.size())};
-    busy_routes_.push_back(id);
+    route = {.read_us = now_us};
+    make_busy(id);
   } else {
     route.served += route.rate * (now_us - route.read_us);
     route.read_us = now_us;
@@ -112,7 +116,6 @@ void Network::start(std::int32_t flow, double now_us) {
   push(route, flow);
   for (const std::int32_t link : shared_links(id)) {
     LinkUse& use = links_[link];
-    use.num_routes += was_idle;
     if (use.num_flows++ == 0) {
       use.position = static_cast<std::int32_t>(busy_links_.size());
       busy_links_.push_back(link);
@@ -120,6 +123,39 @@ void Network::start(std::int32_t flow, double now_us) {
     must_fill_ |= use.num_routes > 1;
   }
   has_changed_ = true;
+}
+
+// Puts a route at the end of all busy ones and of the lists of its links.
+void Network::make_busy(std::int32_t id) {
+  routes_[id].position = static_cast<std::int32_t>(busy_routes_.size());
+  busy_routes_.push_back(id);
+  for (const std::int32_t link : shared_links(id)) {
+    lists_[list_begin_[link] + links_[link].num_routes++] = id;
+  }
+}
+
+// Takes a route off these lists. The last of all busy ones, which ends all its lists, moves to its
+// place.
+void Network::make_idle(std::int32_t id) {
+  for (const std::int32_t link : shared_links(id)) {
+    const std::span<std::int32_t> list = busy_routes_of(link);
+    const auto found = std::find(list.begin(), list.end(), id);
+    std::copy(found + 1, list.end(), found);
+    --links_[link].num_routes;
+  }
+  const std::int32_t last = busy_routes_.back();
+  remove_from(busy_routes_, routes_, routes_[id].position);
+  if (last == id) {
+    return;
+  }
+  for (const std::int32_t link : shared_links(last)) {
+    const std::span<std::int32_t> list = busy_routes_of(link);
+    std::size_t at = list.size() - 1;
+    for (; at > 0 && routes_[list[at - 1]].position > routes_[last].position; --at) {
+      list[at] = list[at - 1];
+    }
+    list[at] = last;
+  }
 }
 
 void Network::take_ended(double until_us, std::vector<Ended>& ended) {
@@ -144,11 +180,10 @@ void Network::stop_first(Route& route) {
   route.is_stale = true;
   const bool is_idle = --route.num_flows == 0;
   if (is_idle) {
-    remove_from(busy_routes_, routes_, route.position);
+    make_idle(id);
   }
   for (const std::int32_t link : shared_links(id)) {
     LinkUse& use = links_[link];
-    use.num_routes -= is_idle;
     if (--use.num_flows == 0) {
       remove_from(busy_links_, links_, use.position);
     }
@@ -206,74 +241,68 @@ double Network::rate_alone(std::int32_t id) const {
 
 // Gives each busy route its max-min fair rate.
 void Network::fill(double now_us) {
-  list_routes_of_links();
-  std::size_t num_open = busy_routes_.size();
+  ++filling_;
+  open_links();
   double rate = 0;
-  while (num_open > 0) {
-    // The link with the least share; a share is compared without dividing.
-    std::int32_t narrowest = kNone;
-    double left = kInfinity;
-    double unfixed = 1;
-    for (std::size_t at = 0; at < open_links_.size();) {
-      const LinkUse& use = links_[open_links_[at]];
-      if (use.unfixed == 0) {
-        open_links_[at] = open_links_.back();
-        open_links_.pop_back();
-        continue;
-      }
-      if (use.left * unfixed < left * use.unfixed) {
-        narrowest = open_links_[at];
-        left = use.left;
-        unfixed = use.unfixed;
-      }
-      ++at;
-    }
+  for (std::size_t num_open = busy_routes_.size(); num_open > 0;) {
+    const OpenLink narrowest = find_narrowest();
     // Rates never fall from one link to the next, but for rounding.
-    rate = std::max(rate, left / unfixed);
-    if (has_limits_) {
-      if (const std::size_t num_fixed = fix_limited(rate, now_us); num_fixed > 0) {
-        num_open -= num_fixed;
-        continue;
-      }
-    }
-    const LinkUse& link = links_[narrowest];
-    for (std::int32_t at = link.first_route; at < link.end_route; ++at) {
-      const std::int32_t route = routes_of_links_[at];
-      if (routes_[route].is_open) {
-        fix(route, rate, now_us);
-        --num_open;
-      }
-    }
+    rate = std::max(rate, narrowest.left / narrowest.unfixed);
+    const std::size_t num_limited = has_limits_ ? fix_limited(rate, now_us) : 0;
+    num_open -= num_limited > 0 ? num_limited : fix_routes_of(narrowest.link, rate, now_us);
   }
 }
 
-// Prepares for sharing: all busy links and routes are open.
-void Network::list_routes_of_links() {
-  open_links_ = busy_links_;
-  LinkUse* const links = links_.data();
-  std::int32_t* const routes_of_links = routes_of_links_.data();
-  std::int32_t first_route = 0;
-  for (const std::int32_t link : busy_links_) {
-    LinkUse& use = links[link];
-    use.left = use.bytes_per_us;
-    use.unfixed = use.num_flows;
-    use.first_route = use.end_route = first_route;
-    first_route += use.num_routes;
+// Opens all busy links.
+void Network::open_links() {
+  num_open_links_ = busy_links_.size();
+  for (std::size_t at = 0; at < num_open_links_; ++at) {
+    const std::int32_t link = busy_links_[at];
+    const LinkUse& use = links_[link];
+    open_links_[at] = {use.bytes_per_us, static_cast<double>(use.num_flows), link};
+    open_at_[link] = static_cast<std::int32_t>(at);
   }
-  for (const std::int32_t route : busy_routes_) {
-    routes_[route].is_open = true;
-    for (const std::int32_t link : shared_links(route)) {
-      routes_of_links[links[link].end_route++] = route;
+}
+
+// Returns the link with the least share, which is compared without dividing, and closes those whose
+// flows all have a rate.
+inline Network::OpenLink Network::find_narrowest() {
+  OpenLink narrowest{.left = kInfinity, .unfixed = 1, .link = kNone};
+  OpenLink* const first = open_links_.data();
+  OpenLink* last = first + num_open_links_;
+  for (OpenLink* open = first; open != last;) {
+    if (!(open->unfixed > 0)) {
+      *open = *--last;
+      open_at_[open->link] = static_cast<std::int32_t>(open - first);
+      continue;
     }
+    if (open->left * narrowest.unfixed < narrowest.left * open->unfixed) {
+      narrowest = *open;
+    }
+    ++open;
   }
+  num_open_links_ = static_cast<std::size_t>(last - first);
+  return narrowest;
 }
 
 // Fixes the routes whose flows could not use `rate`; returns how many.
 std::size_t Network::fix_limited(double rate, double now_us) {
   std::size_t num_fixed = 0;
   for (const std::int32_t route : busy_routes_) {
-    if (routes_[route].is_open && limit_[route] <= rate) {
+    if (fixed_in_[route] != filling_ && limit_[route] <= rate) {
       fix(route, limit_[route], now_us);
+      ++num_fixed;
+    }
+  }
+  return num_fixed;
+}
+
+// Fixes the routes of a link that have no rate yet; returns how many.
+inline std::size_t Network::fix_routes_of(std::int32_t link, double rate, double now_us) {
+  std::size_t num_fixed = 0;
+  for (const std::int32_t route : busy_routes_of(link)) {
+    if (fixed_in_[route] != filling_) {
+      fix(route, rate, now_us);
       ++num_fixed;
     }
   }
@@ -283,11 +312,15 @@ std::size_t Network::fix_limited(double rate, double now_us) {
 // Fixes the rate of a route's flows and takes it off its links.
 inline void Network::fix(std::int32_t id, double rate, double now_us) {
   Route& route = routes_[id];
-  route.is_open = false;
+  fixed_in_[id] = filling_;
+  const double num_flows = route.num_flows;
+  const double bytes_per_us = rate * num_flows;
+  OpenLink* const open_links = open_links_.data();
+  const std::int32_t* const open_at = open_at_.data();
   for (const std::int32_t link : shared_links(id)) {
-    LinkUse& use = links_[link];
-    use.left -= rate * route.num_flows;
-    use.unfixed -= route.num_flows;
+    OpenLink& open = open_links[open_at[link]];
+    open.left -= bytes_per_us;
+    open.unfixed -= num_flows;
   }
   set_rate(route, rate, now_us);
 }

@@ -72,7 +72,6 @@ class Network {
     std::int32_t first = kNone;  // the flow that ends first: root of a heap
     std::int32_t num_flows = 0;  // that move
     std::int32_t position = 0;   // among the busy routes
-    bool is_open = false;        // while sharing: has no rate yet
     bool is_stale = false;       // whether end_us is to be computed anew
   };
 
@@ -87,15 +86,18 @@ class Network {
 
   struct LinkUse {
     double bytes_per_us = 0;
-    double left = 0;               // while sharing: bandwidth that is not given away
-    std::int32_t unfixed = 0;      // while sharing: flows without a rate
-    std::int32_t num_flows = 0;    // that move
-    std::int32_t num_routes = 0;   // busy routes over it
-    std::int32_t first_route = 0;  // while sharing: where they begin in `routes_of_links_`
-    std::int32_t end_route = 0;    // while sharing: and where they end
-    std::int32_t position = 0;     // among the busy links
-    std::int32_t first = kNone;    // fifo: the queue, of nodes
+    std::int32_t num_flows = 0;   // that move
+    std::int32_t num_routes = 0;  // busy routes over it
+    std::int32_t position = 0;    // among the busy links
+    std::int32_t first = kNone;   // fifo: the queue, of nodes
     std::int32_t last = kNone;
+  };
+
+  // A link while rates are fixed: one with flows without a rate.
+  struct OpenLink {
+    double left;     // bandwidth that is not given away
+    double unfixed;  // how many flows
+    std::int32_t link;
   };
 
   // A place in the queue of a fifo link.
@@ -107,16 +109,25 @@ class Network {
   std::span<const std::int32_t> shared_links(std::int32_t route) const {
     return {shared_.data() + shared_begin_[route], shared_.data() + shared_begin_[route + 1]};
   }
-  std::span<const std::int32_t> fifo_links(std::int32_t route) const;
+  std::span<std::int32_t> busy_routes_of(std::int32_t link) {
+    return {lists_.data() + list_begin_[link], index_of(links_[link].num_routes)};
+  }
+  std::span<const std::int32_t> fifo_links(std::int32_t route) const {
+    return {fifo_.data() + fifo_begin_[route], fifo_.data() + fifo_begin_[route + 1]};
+  }
   void start(std::int32_t flow, double now_us);
   void stop_first(Route& route);
+  void make_busy(std::int32_t id);
+  void make_idle(std::int32_t id);
   void push(Route& route, std::int32_t flow);
   std::int32_t meld(std::int32_t a, std::int32_t b);
   std::int32_t meld_all(std::int32_t first);
   double rate_alone(std::int32_t id) const;
   void fill(double now_us);
-  void list_routes_of_links();
+  void open_links();
+  OpenLink find_narrowest();
   std::size_t fix_limited(double rate, double now_us);
+  std::size_t fix_routes_of(std::int32_t link, double rate, double now_us);
   void fix(std::int32_t id, double rate, double now_us);
   void set_rate(Route& route, double rate, double now_us);
 
@@ -132,18 +143,24 @@ class Network {
   bool has_limits_ = false;
   std::size_t max_fifo_ = 0;
 
+  // Links as lists of their busy routes, in the order of `busy_routes_`, each with room for all.
+  IdVector<std::int32_t, std::int32_t> list_begin_;
+  IdVector<std::int32_t, std::int32_t> lists_;
+
   IdVector<std::int32_t, Route> routes_;
   IdVector<std::int32_t, Flow> flows_;
   IdVector<std::int32_t, LinkUse> links_;
-  IdVector<std::int32_t, Node> nodes_;     // max_fifo_ for each flow
-  std::vector<std::int32_t> busy_routes_;  // with flows that move
-  std::vector<std::int32_t> busy_links_;   // of those routes
-  IdVector<std::int32_t, std::int32_t>
-      routes_of_links_;                   // while sharing: the busy routes of each busy link
-  std::vector<std::int32_t> open_links_;  // while sharing: with flows without a rate
-  std::vector<std::int32_t> admitted_;    // flows to start at the next share()
-  bool has_changed_ = false;              // whether some flow started or ended
-  bool must_fill_ = false;                // whether it shares a link with another route
+  IdVector<std::int32_t, Node> nodes_;              // max_fifo_ for each flow
+  std::vector<std::int32_t> busy_routes_;           // with flows that move
+  std::vector<std::int32_t> busy_links_;            // of those routes
+  std::vector<OpenLink> open_links_;                // while sharing: of busy links
+  std::size_t num_open_links_ = 0;                  // while sharing
+  IdVector<std::int32_t, std::int32_t> open_at_;    // while sharing: where each link is therein
+  IdVector<std::int32_t, std::uint64_t> fixed_in_;  // the last filling that fixed each route
+  std::uint64_t filling_ = 0;                       // how often rates were filled in
+  std::vector<std::int32_t> admitted_;              // flows to start at the next share()
+  bool has_changed_ = false;                        // whether some flow started or ended
+  bool must_fill_ = false;                          // whether it shares a link with another route
   double next_end_us_ = std::numeric_limits<double>::infinity();
 };
 
