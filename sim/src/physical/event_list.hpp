@@ -1,6 +1,7 @@
 #pragma once
 
-// A future event list: a binary heap by time. The `physical` engine keeps the ends of ops in it.
+// A future event list: a binary heap by time. The `physical` engine keeps the ends of ops in one,
+// and the ends of transfers' latencies in another.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,11 +14,6 @@ namespace emplace::physical {
 /// Holds the events to come, each with a number that says what it is.
 class EventList {
  public:
-  struct Event {
-    double at_us;
-    std::int32_t id;
-  };
-
   /// Makes room, so that nothing is allocated later.
   void reserve(std::size_t events) { events_.reserve(events); }
 
@@ -34,19 +30,30 @@ class EventList {
     return events_.empty() ? std::numeric_limits<double>::infinity() : events_.front().at_us;
   }
 
-  /// Takes the next event out. Requires: there is one.
-  Event pop() {
-    const Event event = events_.front();
-    std::pop_heap(events_.begin(), events_.end(), kLater);
-    events_.pop_back();
-    return event;
+  /// Replaces `taken` by the events until `until_us`, in the order of their numbers. Returns the
+  /// latest of `last_us` and their times.
+  double take(double until_us, double last_us, std::vector<std::int32_t>& taken) {
+    taken.clear();
+    while (next_us() <= until_us) {
+      last_us = std::max(last_us, events_.front().at_us);
+      taken.push_back(events_.front().id);
+      std::pop_heap(events_.begin(), events_.end(), kLater);
+      events_.pop_back();
+    }
+    if (taken.size() > 1) {
+      std::sort(taken.begin(), taken.end());
+    }
+    return last_us;
   }
 
  private:
-  // For a heap whose first element is the one after which no other comes.
-  static constexpr auto kLater = [](const Event& a, const Event& b) {
-    return a.at_us != b.at_us ? a.at_us > b.at_us : a.id > b.id;
+  struct Event {
+    double at_us;
+    std::int32_t id;
   };
+
+  // For a heap whose first element is the one before which no other comes.
+  static constexpr auto kLater = [](const Event& a, const Event& b) { return a.at_us > b.at_us; };
 
   std::vector<Event> events_;
 };

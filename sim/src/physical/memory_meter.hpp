@@ -2,14 +2,15 @@
 
 // How much memory a step takes on each device (rule 4 of the `physical` engine in
 // docs/concepts/simulation.md). Frees of one instant come before its allocations, and what is taken
-// and freed at once takes nothing; so peaks are counted when an instant is over.
+// and freed at once takes nothing. So a device's peak takes in what an instant left when something
+// changes there at a later one.
 
 #include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
+#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 namespace emplace::physical {
 
@@ -24,17 +25,20 @@ class MemoryMeter {
 
   void allocate(DeviceId device, std::int64_t bytes) {
     Usage& usage = usage_[device];
-    usage.live_bytes += bytes;
-    if (!usage.has_grown) {
-      usage.has_grown = true;
-      grown_.push_back(device);
+    if (usage.instant != instant_) {
+      usage.peak_bytes = std::max(usage.peak_bytes, usage.live_bytes);
+      usage.instant = instant_;
     }
+    usage.live_bytes += bytes;
   }
 
-  void free(DeviceId device, std::int64_t bytes) { usage_[device].live_bytes -= bytes; }
+  void free(DeviceId device, std::int64_t bytes) { allocate(device, -bytes); }
 
-  /// Counts what is taken now that an instant is over.
-  void end_instant();
+  /// Says that an instant is over.
+  void end_instant() { ++instant_; }
+
+  /// Ends the step: peak_bytes() is valid from now on.
+  void finish();
 
   /// Returns the most that was taken at once on each device.
   IdSpan<DeviceId, const std::int64_t> peak_bytes() const { return peak_bytes_; }
@@ -42,13 +46,14 @@ class MemoryMeter {
  private:
   struct Usage {
     std::int64_t live_bytes = 0;
-    bool has_grown = false;  // whether the device took memory at the present instant
+    std::int64_t peak_bytes = 0;  // over the instants before `instant`
+    std::int64_t instant = 0;     // of the last change
   };
 
   const Problem& problem_;
   IdVector<DeviceId, Usage> usage_;
   IdVector<DeviceId, std::int64_t> peak_bytes_;
-  std::vector<DeviceId> grown_;  // devices that took memory at the present instant
+  std::int64_t instant_ = 0;  // the present one
 };
 
 }  // namespace emplace::physical

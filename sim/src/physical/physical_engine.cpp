@@ -51,20 +51,12 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, const CostTable& costs)
       output_uses_(problem.num_outputs()),
       overwritten_(problem.num_ops()),
       num_ops_on_(problem.num_devices()) {
-  for (DeviceId from = 0; from < problem.num_devices(); ++from) {
-    for (DeviceId to = 0; to < problem.num_devices(); ++to) {
-      const double latency_us = problem.topology().latency_us(from, to);
-      delay_line_.push_back(latency_us > 0 ? delays_.line_with(latency_us) : kNoDelay);
+  for (DeviceId from = 0; from < num_devices_; ++from) {
+    for (DeviceId to = 0; to < num_devices_; ++to) {
+      latency_us_.push_back(problem.topology().latency_us(from, to));
     }
   }
-  for (OpId op = 0; op < problem.num_ops(); ++op) {
-    workspace_bytes_.push_back(problem.op(op).workspace_bytes);
-    num_inputs_.push_back(static_cast<std::int32_t>(problem.inputs(op).size()));
-    if (num_inputs_.back() == 0) {
-      roots_.push_back(op);
-    }
-    ++num_ops_in_[problem.grouping().group_of(op)];
-  }
+  compile_ops();
   const std::size_t num_ops = start_us_.size();
   const std::size_t max_transfers = problem.uses().size();
   op_ends_.reserve(num_ops);
@@ -77,6 +69,30 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, const CostTable& costs)
   result_.start_us = start_us_;
   result_.end_us = end_us_;
   result_.peak_bytes = memory_.peak_bytes();
+}
+
+// Inputs that stay at the end of an op are control edges and what its result is a view of.
+void PhysicalEngine::compile_ops() {
+  for (OpId op = 0; op < num_ops_; ++op) {
+    const std::size_t first_input = inputs_to_free_.size();
+    for (const UseId input : problem_.inputs(op)) {
+      if (problem_.uses()[input].output != Dependency::kControl &&
+          input != problem_.viewed_input(op)) {
+        inputs_to_free_.push_back(input);
+      }
+    }
+    const std::int64_t workspace_bytes = problem_.op(op).workspace_bytes;
+    op_facts_.push_back({.workspace_bytes = workspace_bytes,
+                         .start_bytes = problem_.allocated_bytes(op) + workspace_bytes,
+                         .first_input = first_input,
+                         .last_input = inputs_to_free_.size(),
+                         .works_in_place = problem_.works_in_place(op)});
+    num_inputs_.push_back(static_cast<std::int32_t>(problem_.inputs(op).size()));
+    if (num_inputs_.back() == 0) {
+      roots_.push_back(op);
+    }
+    ++num_ops_in_[problem_.grouping().group_of(op)];
+  }
 }
 
 const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_us) {
@@ -110,9 +126,12 @@ const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_u
     if (num_sent_ < transfers_.all().end_id()) {
       start_transfers();
     }
-    queue_woken_ops();
+    if (!woken_.empty()) {
+      queue_woken_ops();
+    }
   }
   cut_off(result_, *std::max_element(end_us_.begin(), end_us_.end()), cutoff_us);
+  memory_.finish();
   compare_with_capacity(problem_, result_);
   return result_;
 }
@@ -144,31 +163,16 @@ void PhysicalEngine::reset(const Placement& placement) {
 
 // Advances to the next instant: takes out all events that belong to it, in the order of ids, and
 // returns when the last of them happens; infinity if there is none.
-double PhysicalEngine::take_next_events() {
-  batch_.ended_ops.clear();
-  batch_.arrived.clear();
-  batch_.ended_flows.clear();
-  const double op_us = op_ends_.next_us();
-  const double delay_us = delays_.next_us();
+inline double PhysicalEngine::take_next_events() {
   const double flow_us = network_.next_end_us();
-  const double first_us = std::min({op_us, delay_us, flow_us});
+  const double first_us = std::min({op_ends_.next_us(), delays_.next_us(), flow_us});
   if (first_us == kInfinity) {
     return kInfinity;
   }
   const double until_us = end_of_instant(first_us);
-  double last_us = first_us;
-  if (op_us <= until_us) {
-    do {
-      const EventList::Event event = op_ends_.pop();
-      last_us = std::max(last_us, event.at_us);
-      batch_.ended_ops.push_back(event.id);
-    } while (op_ends_.next_us() <= until_us);
-    sort_several(batch_.ended_ops);
-  }
-  if (delay_us <= until_us) {
-    last_us = delays_.take(until_us, last_us, batch_.arrived);
-    sort_several(batch_.arrived);
-  }
+  double last_us = op_ends_.take(until_us, first_us, batch_.ended_ops);
+  last_us = delays_.take(until_us, last_us, batch_.arrived);
+  batch_.ended_flows.clear();
   if (flow_us <= until_us) {
     network_.take_ended(until_us, batch_.ended_flows);
     for (const Network::Ended& flow : batch_.ended_flows) {
@@ -186,28 +190,49 @@ inline void PhysicalEngine::wake(OpId op) {
   }
 }
 
+// Counts off one use of an output on its producer's device, and frees it after the last, with what
+// it is a view of. Not a recursion: a file may hold any number of views of views.
+inline void PhysicalEngine::release_output(OpId producer, OutputId output, DeviceId device) {
+  while (--output_uses_[output] == 0) {
+    output_freed_us_[output] = now_us_;
+    memory_.free(device, problem_.output_allocated_bytes(output));
+    const UseId viewed = problem_.viewed_input(producer);
+    if (viewed == Problem::kNoUse) {
+      return;
+    }
+    if (transfers_.transfer_of(viewed) != TransferTable::kNone) {
+      free_input(viewed, device);
+      return;
+    }
+    producer = problem_.uses()[viewed].producer;
+    output = problem_.uses()[viewed].output;
+  }
+}
+
 // Frees what the op used, and wakes those that waited for it on its device (rules 1 and 4).
-void PhysicalEngine::finish_op(OpId op) {
+inline void PhysicalEngine::finish_op(OpId op) {
   const DeviceId device = device_of_[op];
   ++free_slots_[device];
-  idle_.push_back(device);
-  memory_.free(device, workspace_bytes_[op]);
+  if (!ready_.is_empty(device)) {
+    idle_.push_back(device);
+  }
+  memory_.free(device, op_facts_[op].workspace_bytes);
   free_inputs(op, device);
   send_outputs(op, device);
 }
 
-// What the op wrote over is not its input any more, and what its result is a view of stays.
-void PhysicalEngine::free_inputs(OpId op, DeviceId device) {
-  for (const UseId input : problem_.inputs(op)) {
-    if (problem_.uses()[input].output != Dependency::kControl && input != overwritten_[op] &&
-        input != problem_.viewed_input(op)) {
-      free_input(input, device);
+// What the op wrote over is not its input any more.
+inline void PhysicalEngine::free_inputs(OpId op, DeviceId device) {
+  const OpFacts& facts = op_facts_[op];
+  for (std::size_t at = facts.first_input; at < facts.last_input; ++at) {
+    if (inputs_to_free_[at] != overwritten_[op]) {
+      free_input(inputs_to_free_[at], device);
     }
   }
 }
 
 // Counts off one use of an output, or of its copy, on the device of the consumer.
-void PhysicalEngine::free_input(UseId input, DeviceId device) {
+inline void PhysicalEngine::free_input(UseId input, DeviceId device) {
   const Problem::Use& use = problem_.uses()[input];
   if (transfers_.transfer_of(input) == TransferTable::kNone) {
     release_output(use.producer, use.output, device);
@@ -248,16 +273,11 @@ void PhysicalEngine::overwrite_input(OpId op, DeviceId device) {
 
 // Wakes the consumers of each output that are on the op's device, and makes the transfers to
 // others.
-void PhysicalEngine::send_outputs(OpId op, DeviceId device) {
-  const auto uses = problem_.uses();
+inline void PhysicalEngine::send_outputs(OpId op, DeviceId device) {
   auto [use, last_use] = problem_.uses_of(op);
   const auto [first_output, last_output] = problem_.outputs(op);
   for (OutputId output = first_output; output < last_output; ++output) {
-    const UseId first_use = use;
-    while (use < last_use && uses[use].output == output) {
-      ++use;
-    }
-    output_uses_[output] = transfers_.send(first_use, use, op, device_of_, now_us_,
+    output_uses_[output] = transfers_.send(output, use, last_use, op, device_of_, now_us_,
                                            [this](OpId consumer) { wake(consumer); });
     if (output_uses_[output] == 0) {  // no op reads it
       output_uses_[output] = 1;
@@ -265,7 +285,7 @@ void PhysicalEngine::send_outputs(OpId op, DeviceId device) {
     }
   }
   for (; use < last_use; ++use) {  // control edges
-    wake(uses[use].consumer);
+    wake(problem_.uses()[use].consumer);
   }
 }
 
@@ -299,26 +319,29 @@ void PhysicalEngine::start_transfers() {
   for (const TransferId end = transfers_.all().end_id(); num_sent_ < end; ++num_sent_) {
     const TransferState& sent = transfers_[num_sent_];
     memory_.allocate(sent.to, problem_.output_bytes(sent.output));
-    const std::size_t route = index_of(sent.from) * index_of(num_devices_) + index_of(sent.to);
-    if (delay_line_[route] == kNoDelay) {
-      enter_network(num_sent_);
+    const double latency_us = latency_us_[sent.from * num_devices_ + sent.to];
+    if (latency_us > 0) {
+      delays_.push(now_us_ + latency_us, num_sent_);
     } else {
-      delays_.push(delay_line_[route], num_sent_, now_us_);
+      enter_network(num_sent_);
     }
   }
 }
 
 // Puts the ops that became ready at this instant into the queues of their devices.
-void PhysicalEngine::queue_woken_ops() {
+inline void PhysicalEngine::queue_woken_ops() {
   sort_several(woken_);
   for (const OpId op : woken_) {
-    ready_.push(device_of_[op], op, now_us_);
-    idle_.push_back(device_of_[op]);
+    const DeviceId device = device_of_[op];
+    ready_.push(device, op, now_us_);
+    if (free_slots_[device] > 0) {
+      idle_.push_back(device);
+    }
   }
   woken_.clear();
 }
 
-void PhysicalEngine::dispatch() {
+inline void PhysicalEngine::dispatch() {
   for (const DeviceId device : idle_) {
     while (free_slots_[device] > 0 && !ready_.is_empty(device)) {
       --free_slots_[device];
@@ -328,34 +351,16 @@ void PhysicalEngine::dispatch() {
   idle_.clear();
 }
 
-void PhysicalEngine::start_op(DeviceId device, OpId op) {
+inline void PhysicalEngine::start_op(DeviceId device, OpId op) {
+  const OpFacts& facts = op_facts_[op];
   start_us_[op] = now_us_;
   end_us_[op] =
       now_us_ + (problem_.launch_us(op, device) + costs_(op, device) + problem_.gap_us(op));
   op_ends_.push(end_us_[op], op);
-  if (problem_.works_in_place(op)) {
+  if (facts.works_in_place) {
     overwrite_input(op, device);
   }
-  memory_.allocate(device, problem_.allocated_bytes(op) + workspace_bytes_[op]);
-}
-
-// Counts off one use of an output on its producer's device, and frees it after the last, with what
-// it is a view of. Not a recursion: a file may hold any number of views of views.
-void PhysicalEngine::release_output(OpId producer, OutputId output, DeviceId device) {
-  while (--output_uses_[output] == 0) {
-    output_freed_us_[output] = now_us_;
-    memory_.free(device, problem_.output_allocated_bytes(output));
-    const UseId viewed = problem_.viewed_input(producer);
-    if (viewed == Problem::kNoUse) {
-      return;
-    }
-    if (transfers_.transfer_of(viewed) != TransferTable::kNone) {
-      free_input(viewed, device);
-      return;
-    }
-    producer = problem_.uses()[viewed].producer;
-    output = problem_.uses()[viewed].output;
-  }
+  memory_.allocate(device, facts.start_bytes);
 }
 
 StepRecord PhysicalEngine::describe(const Placement& placement) {
@@ -404,7 +409,7 @@ void PhysicalEngine::add_allocations(StepRecord& record) const {
                                   .device = device_of_[op],
                                   .from_us = start_us_[op],
                                   .until_us = end_us_[op],
-                                  .bytes = workspace_bytes_[op]});
+                                  .bytes = op_facts_[op].workspace_bytes});
   }
 }
 

@@ -3,12 +3,11 @@
 // The engine of the `physical` model, which also runs the `grappler` model. Rule numbers refer to
 // "The `physical` engine" in docs/concepts/simulation.md.
 //
-// A discrete-event simulation with next-event time advance. Events are the ends of ops (in a future
-// event list), the ends of transfers' latencies (in delay lines), and the ends of flows, of which
-// the network knows the next. Events of one instant are handled together; then devices dispatch
-// their next ops, and links are shared anew if a flow started or ended.
+// A discrete-event simulation with next-event time advance. Events are the ends of ops and of
+// transfers' latencies, in future event lists, and the ends of flows, of which the network knows
+// the next. Events of one instant are handled together; then devices dispatch their next ops, and
+// links are shared anew if a flow started or ended.
 
-#include "delay_lines.hpp"
 #include "engine.hpp"
 #include "event_list.hpp"
 #include "memory_meter.hpp"
@@ -35,8 +34,6 @@ class PhysicalEngine final : public Engine {
   StepRecord describe(const Placement& placement) override;
 
  private:
-  static constexpr std::int32_t kNoDelay = -1;
-
   // The events of the present instant, each kind in the order of ids.
   struct EventBatch {
     std::vector<OpId> ended_ops;
@@ -44,6 +41,16 @@ class PhysicalEngine final : public Engine {
     std::vector<Network::Ended> ended_flows;
   };
 
+  // What starting and ending an op reads.
+  struct OpFacts {
+    std::int64_t workspace_bytes;
+    std::int64_t start_bytes;  // workspace and outputs
+    std::size_t first_input;   // in `inputs_to_free_`
+    std::size_t last_input;    // the one after
+    bool works_in_place;
+  };
+
+  void compile_ops();
   void reset(const Placement& placement);
   double take_next_events();
   void finish_op(OpId op);
@@ -77,16 +84,17 @@ class PhysicalEngine final : public Engine {
   IdVector<OutputId, double> output_freed_us_;
 
   // The problem, as the engine reads it.
-  std::vector<std::int32_t> delay_line_;  // of routes, or kNoDelay
+  IdVector<std::int32_t, double> latency_us_;  // of routes
   IdVector<OpId, std::int32_t> num_inputs_;
-  IdVector<OpId, std::int64_t> workspace_bytes_;
+  IdVector<OpId, OpFacts> op_facts_;
+  std::vector<UseId> inputs_to_free_;  // of all ops
   std::vector<OpId> roots_;
   IdVector<GroupId, std::int32_t> num_ops_in_;
 
   // The state of the step.
   double now_us_ = 0;
   EventList op_ends_;
-  DelayLines delays_;
+  EventList delays_;  // ends of transfers' latencies
   Network network_;
   TransferTable transfers_;
   TransferId num_sent_ = 0;  // transfers that have started

@@ -39,12 +39,12 @@ class TransferTable {
   /// Forgets all transfers.
   void clear() { transfers_.clear(); }
 
-  /// Hands on the output with these uses, of `producer`, which ends at `now_us`: calls
-  /// `wake(consumer)` for each consumer on the op's device, and adds the transfers to other
-  /// devices, in the order of these. Returns how many uses the output has on the op's device: local
-  /// ones and transfers.
+  /// Hands on an output of `producer`, which ends at `now_us`, to its uses, and moves `use` from
+  /// the first of them to the one after the last: calls `wake(consumer)` for each consumer on the
+  /// op's device, and adds the transfers to other devices, in the order of these. Returns how many
+  /// uses the output has on the op's device: local ones and transfers.
   template <class Wake>
-  std::int32_t send(UseId first_use, UseId last_use, OpId producer,
+  std::int32_t send(OutputId output, UseId& use, UseId last_use, OpId producer,
                     IdSpan<OpId, const DeviceId> device_of, double now_us, const Wake& wake);
 
   /// Returns the transfer by which a consumer gets what it uses; kNone if it is on the producer's
@@ -66,14 +66,15 @@ class TransferTable {
 };
 
 template <class Wake>
-std::int32_t TransferTable::send(UseId first_use, UseId last_use, OpId producer,
+std::int32_t TransferTable::send(OutputId output, UseId& use, UseId last_use, OpId producer,
                                  IdSpan<OpId, const DeviceId> device_of, double now_us,
                                  const Wake& wake) {
   const auto uses = problem_.uses();
   const DeviceId from = device_of[producer];
+  const UseId first_use = use;
   const TransferId first_transfer = transfers_.end_id();
   std::int32_t num_local = 0;
-  for (UseId use = first_use; use < last_use; ++use) {
+  for (; use < last_use && uses[use].output == output; ++use) {
     const DeviceId to = device_of[uses[use].consumer];
     if (to == from) {
       ++num_local;
@@ -87,7 +88,7 @@ std::int32_t TransferTable::send(UseId first_use, UseId last_use, OpId producer,
     }
     if (transfer == transfers_.end_id()) {
       transfers_.push_back({.producer = producer,
-                            .output = uses[use].output,
+                            .output = output,
                             .first_use = first_use,
                             .from = from,
                             .to = to,
@@ -101,7 +102,7 @@ std::int32_t TransferTable::send(UseId first_use, UseId last_use, OpId producer,
   }
   const TransferId num_transfers = transfers_.end_id() - first_transfer;
   if (num_transfers > 1) {
-    sort_by_target(first_transfer, first_use, last_use);
+    sort_by_target(first_transfer, first_use, use);
   }
   return num_local + num_transfers;
 }
