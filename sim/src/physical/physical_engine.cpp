@@ -123,7 +123,7 @@ const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_u
     for (const TransferId transfer : batch_.arrived) {
       enter_network(transfer);
     }
-    if (num_sent_ < transfers_.all().end_id()) {
+    if (num_sent_ < transfers_.end_id()) {
       start_transfers();
     }
     if (!woken_.empty()) {
@@ -316,7 +316,7 @@ void PhysicalEngine::enter_network(TransferId transfer) {
 // Starts the transfers of the outputs that were handed on: takes memory for the copies, and lets
 // the latencies of the routes pass (rules 2 and 4).
 void PhysicalEngine::start_transfers() {
-  for (const TransferId end = transfers_.all().end_id(); num_sent_ < end; ++num_sent_) {
+  for (const TransferId end = transfers_.end_id(); num_sent_ < end; ++num_sent_) {
     const TransferState& sent = transfers_[num_sent_];
     memory_.allocate(sent.to, problem_.output_bytes(sent.output));
     const double latency_us = latency_us_[sent.from * num_devices_ + sent.to];

@@ -37,7 +37,7 @@ class TransferTable {
   explicit TransferTable(const Problem& problem);
 
   /// Forgets all transfers.
-  void clear() { transfers_.clear(); }
+  void clear() { end_ = 0; }
 
   /// Hands on an output of `producer`, which ends at `now_us`, to its uses, and moves `use` from
   /// the first of them to the one after the last: calls `wake(consumer)` for each consumer on the
@@ -54,13 +54,19 @@ class TransferTable {
   TransferState& operator[](TransferId transfer) { return transfers_[transfer]; }
 
   /// Returns the transfers so far.
-  const IdVector<TransferId, TransferState>& all() const { return transfers_; }
+  IdSpan<TransferId, const TransferState> all() const {
+    return {transfers_.data(), index_of(end_)};
+  }
+
+  /// Returns the end of a loop over all of them.
+  TransferId end_id() const { return end_; }
 
  private:
   void sort_by_target(TransferId first_transfer, UseId first_use, UseId last_use);
 
   const Problem& problem_;
-  IdVector<TransferId, TransferState> transfers_;
+  IdVector<TransferId, TransferState> transfers_;  // with room for all uses
+  TransferId end_ = 0;
   IdVector<UseId, TransferId> transfer_of_;
   std::vector<TransferId> new_number_;  // while transfers are sorted
 };
@@ -72,7 +78,7 @@ std::int32_t TransferTable::send(OutputId output, UseId& use, UseId last_use, Op
   const auto uses = problem_.uses();
   const DeviceId from = device_of[producer];
   const UseId first_use = use;
-  const TransferId first_transfer = transfers_.end_id();
+  const TransferId first_transfer = end_;
   std::int32_t num_local = 0;
   for (; use < last_use && uses[use].output == output; ++use) {
     const DeviceId to = device_of[uses[use].consumer];
@@ -83,11 +89,11 @@ std::int32_t TransferTable::send(OutputId output, UseId& use, UseId last_use, Op
       continue;
     }
     TransferId transfer = first_transfer;
-    while (transfer < transfers_.end_id() && transfers_[transfer].to != to) {
+    while (transfer < end_ && transfers_[transfer].to != to) {
       ++transfer;
     }
-    if (transfer == transfers_.end_id()) {
-      transfers_.push_back({.producer = producer,
+    if (transfer == end_) {
+      transfers_[end_++] = {.producer = producer,
                             .output = output,
                             .first_use = first_use,
                             .from = from,
@@ -95,12 +101,12 @@ std::int32_t TransferTable::send(OutputId output, UseId& use, UseId last_use, Op
                             .consumers = 0,
                             .start_us = now_us,
                             .end_us = 0,
-                            .freed_us = 0});
+                            .freed_us = 0};
     }
     ++transfers_[transfer].consumers;
     transfer_of_[use] = transfer;
   }
-  const TransferId num_transfers = transfers_.end_id() - first_transfer;
+  const TransferId num_transfers = end_ - first_transfer;
   if (num_transfers > 1) {
     sort_by_target(first_transfer, first_use, use);
   }
