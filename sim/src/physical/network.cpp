@@ -99,7 +99,7 @@ void Network::add(std::int32_t flow, DeviceId from, DeviceId to, double bytes, d
 }
 
 // Lets a flow move: it begins at what the clock of its route shows now.
-void Network::start(std::int32_t flow, double now_us) {
+inline void Network::start(std::int32_t flow, double now_us) {
   const std::int32_t id = flows_[flow].route;
   Route& route = routes_[id];
   const bool was_idle = route.num_flows == 0;
@@ -126,7 +126,7 @@ void Network::start(std::int32_t flow, double now_us) {
 }
 
 // Puts a route at the end of all busy ones and of the lists of its links.
-void Network::make_busy(std::int32_t id) {
+inline void Network::make_busy(std::int32_t id) {
   routes_[id].position = static_cast<std::int32_t>(busy_routes_.size());
   busy_routes_.push_back(id);
   for (const std::int32_t link : shared_links(id)) {
@@ -136,7 +136,7 @@ void Network::make_busy(std::int32_t id) {
 
 // Takes a route off these lists. The last of all busy ones, which ends all its lists, moves to its
 // place.
-void Network::make_idle(std::int32_t id) {
+inline void Network::make_idle(std::int32_t id) {
   for (const std::int32_t link : shared_links(id)) {
     const std::span<std::int32_t> list = busy_routes_of(link);
     const auto found = std::find(list.begin(), list.end(), id);
@@ -173,7 +173,7 @@ void Network::take_ended(double until_us, std::vector<Ended>& ended) {
 }
 
 // Takes the first flow of a route out of the heap, off its links, and out of their queues.
-void Network::stop_first(Route& route) {
+inline void Network::stop_first(Route& route) {
   const std::int32_t flow = route.first;
   const std::int32_t id = flows_[flow].route;
   route.first = meld_all(flows_[flow].child);
@@ -254,7 +254,7 @@ void Network::fill(double now_us) {
 }
 
 // Opens all busy links.
-void Network::open_links() {
+inline void Network::open_links() {
   num_open_links_ = busy_links_.size();
   for (std::size_t at = 0; at < num_open_links_; ++at) {
     const std::int32_t link = busy_links_[at];
