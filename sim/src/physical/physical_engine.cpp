@@ -98,6 +98,7 @@ void PhysicalEngine::compile_ops() {
 const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_us) {
   reset(placement);
   for (;;) {
+    queue_woken_ops();
     dispatch();
     if (network_.has_changed()) {
       network_.share(now_us_);
@@ -125,9 +126,6 @@ const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_u
     }
     if (num_sent_ < transfers_.end_id()) {
       start_transfers();
-    }
-    if (!woken_.empty()) {
-      queue_woken_ops();
     }
   }
   cut_off(result_, *std::max_element(end_us_.begin(), end_us_.end()), cutoff_us);
@@ -158,7 +156,6 @@ void PhysicalEngine::reset(const Placement& placement) {
   memory_.start(placement);
   ready_.reset(placement, num_ops_on_);
   woken_.assign(roots_.begin(), roots_.end());
-  queue_woken_ops();
 }
 
 // Advances to the next instant: takes out all events that belong to it, in the order of ids, and
@@ -210,7 +207,7 @@ inline void PhysicalEngine::release_output(OpId producer, OutputId output, Devic
 }
 
 // Frees what the op used, and wakes those that waited for it on its device (rules 1 and 4).
-inline void PhysicalEngine::finish_op(OpId op) {
+void PhysicalEngine::finish_op(OpId op) {
   const DeviceId device = device_of_[op];
   ++free_slots_[device];
   if (!ready_.is_empty(device)) {
