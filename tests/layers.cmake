@@ -10,7 +10,7 @@ set(files_of_steps "^profiles/calibrate/.*/(${names_of_steps})[/.]")
 # Words as they stand in snake_case; a type's name is split at its capitals. "placement" is found in placement_of and
 # in NamedPlacement, but not in replacement.
 set(placing placement placements placed makespan simulator simulate simulation)
-set(deciding agent agents reward rewards episode episodes session)
+set(deciding agent agents reward rewards episode episodes evaluator)
 set(reporting suite suites)
 set(not_in_base op_graph ${placing} ${deciding} ${reporting})
 set(not_in_graphs device_id device_of device_profile cluster clusters bandwidth ${placing} ${deciding} ${reporting})

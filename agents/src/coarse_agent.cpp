@@ -14,19 +14,19 @@
 namespace emplace::agents {
 namespace {
 
-// A session and its problem at a level; the session itself where the problem is coarse enough.
+// An evaluator and its problem at a level; the evaluator itself where the problem is coarse enough.
 class Level {
  public:
-  Level(Session& session, GroupId groups) : outer_(&session) {
-    const Problem& problem = session.problem();
+  Level(Evaluator& evaluator, GroupId groups) : outer_(&evaluator) {
+    const Problem& problem = evaluator.problem();
     if (problem.num_groups() > groups) {
       problem_ =
           std::make_unique<const Problem>(problem.regrouped(Coarsening(problem).grouping(groups)));
-      session_ = std::make_unique<Session>(session, *problem_);
+      evaluator_ = std::make_unique<Evaluator>(evaluator, *problem_);
     }
   }
 
-  Session& session() { return session_ ? *session_ : *outer_; }
+  Evaluator& evaluator() { return evaluator_ ? *evaluator_ : *outer_; }
   const Problem& problem() const { return problem_ ? *problem_ : outer_->problem(); }
 
   Placement expand(const Placement& placement) const {
@@ -36,9 +36,9 @@ class Level {
   }
 
  private:
-  Session* outer_;
+  Evaluator* outer_;
   std::unique_ptr<const Problem> problem_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<Evaluator> evaluator_;
 };
 
 class CoarseAgent final : public Agent {
@@ -46,9 +46,9 @@ class CoarseAgent final : public Agent {
   CoarseAgent(GroupId groups, std::unique_ptr<Agent> agent)
       : groups_(groups), agent_(std::move(agent)) {}
 
-  Placement place(const Problem&, Session& session) override {
-    Level level(session, groups_);
-    return level.expand(agent_->place(level.problem(), level.session()));
+  Placement place(const Problem&, Evaluator& evaluator) override {
+    Level level(evaluator, groups_);
+    return level.expand(agent_->place(level.problem(), level.evaluator()));
   }
 
   GroupId decision_groups(const Problem& problem) const override {
@@ -65,24 +65,24 @@ class CoarseTrainableAgent final : public TrainableAgent {
   CoarseTrainableAgent(GroupId groups, std::unique_ptr<TrainableAgent> agent)
       : groups_(groups), agent_(std::move(agent)) {}
 
-  Placement place(const Problem&, Session& session) override {
-    Session* const sessions[] = {&session};
-    const std::vector<Level> before = std::exchange(levels_, levels_of(sessions));
+  Placement place(const Problem&, Evaluator& evaluator) override {
+    Evaluator* const evaluators[] = {&evaluator};
+    const std::vector<Level> before = std::exchange(levels_, levels_of(evaluators));
     Level& level = levels_.front();
-    return level.expand(agent_->place(level.problem(), level.session()));
+    return level.expand(agent_->place(level.problem(), level.evaluator()));
   }
 
-  Placement place_with_policy(const Problem&, Session& session) override {
-    Level level(session, groups_);
-    return level.expand(agent_->place_with_policy(level.problem(), level.session()));
+  Placement place_with_policy(const Problem&, Evaluator& evaluator) override {
+    Level level(evaluator, groups_);
+    return level.expand(agent_->place_with_policy(level.problem(), level.evaluator()));
   }
 
-  void train(std::span<Session* const> sessions, const TrainingCallback& callback) override {
-    const std::vector<Level> before = std::exchange(levels_, levels_of(sessions));
-    std::vector<Session*> on_levels;
+  void train(std::span<Evaluator* const> evaluators, const TrainingCallback& callback) override {
+    const std::vector<Level> before = std::exchange(levels_, levels_of(evaluators));
+    std::vector<Evaluator*> on_levels;
     on_levels.reserve(levels_.size());
     for (Level& level : levels_) {
-      on_levels.push_back(&level.session());
+      on_levels.push_back(&level.evaluator());
     }
     agent_->train(on_levels, callback);
   }
@@ -104,16 +104,16 @@ class CoarseTrainableAgent final : public TrainableAgent {
   }
 
  private:
-  std::vector<Level> levels_of(std::span<Session* const> sessions) const {
+  std::vector<Level> levels_of(std::span<Evaluator* const> evaluators) const {
     std::vector<Level> levels;
-    for (Session* session : sessions) {
-      levels.emplace_back(*session, groups_);
+    for (Evaluator* evaluator : evaluators) {
+      levels.emplace_back(*evaluator, groups_);
     }
     return levels;
   }
 
   GroupId groups_;
-  // Of the last training, whose sessions a checkpoint asks for. Those before are kept until the
+  // Of the last training, whose evaluators a checkpoint asks for. Those before are kept until the
   // agent has forgotten them.
   std::vector<Level> levels_;
   std::unique_ptr<TrainableAgent> agent_;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Lets an agent decide on fewer groups than its problems have: it gets the problem at a coarser
-// level and a session on that level, and what it decides is expanded. The agent knows nothing of
+// level and an evaluator on that level, and what it decides is expanded. The agent knows nothing of
 // it.
 
 #include <emplace/agents/agent.hpp>

@@ -1,111 +1,86 @@
-#include "move_evaluator.hpp"
-
+#include "coarsening/group_nesting.hpp"
 #include "neighbourhood_pool.hpp"
 
-namespace emplace::agents {
+#include <emplace/agents/move_evaluator.hpp>
+#include <emplace/sim/neighbourhood.hpp>
 
-MoveEvaluator::MoveEvaluator(Session& session)
-    : session_(session), finest_(session.finest()), neighbourhood_(finest_.pool_->borrow()) {
-  if (!is_finest()) {
-    members_.resize(index_of(session_.problem().num_groups()));
-    for (GroupId group = 0; group < finest_.problem().num_groups(); ++group) {
-      members_[session_.coarse_of(group)].push_back(group);
+namespace emplace::agents {
+namespace {
+
+// Returns the changes of the groups that make up those of a coarser level.
+template <class Change>
+std::span<const Change> of_members(std::span<const Change> changes, const GroupNesting& nesting,
+                                   std::vector<Change>& of_members) {
+  of_members.clear();
+  for (Change change : changes) {
+    for (const GroupId group : nesting.members(change.group)) {
+      change.group = group;
+      of_members.push_back(change);
     }
   }
+  return of_members;
 }
 
-MoveEvaluator::~MoveEvaluator() { finest_.pool_->give_back(std::move(neighbourhood_)); }
+}  // namespace
+
+MoveEvaluator::MoveEvaluator(Evaluator& evaluator)
+    : evaluator_(evaluator), neighbourhood_(evaluator_.pool().borrow()) {}
+
+MoveEvaluator::~MoveEvaluator() { evaluator_.pool().give_back(std::move(neighbourhood_)); }
 
 Evaluation MoveEvaluator::start(const Placement& base) {
-  session_.check(base);
+  evaluator_.incumbent().check(base);
   go_to(base);
-  return session_.exhausted() ? Evaluation{} : record(neighbourhood_->start());
+  return evaluator_.budget().exhausted() ? Evaluation{} : record(neighbourhood_->start());
 }
 
 void MoveEvaluator::go_to(const Placement& base) {
-  base_ = base;
-  tried_ = base;
-  moves_.clear();
-  changes_.clear();
-  neighbourhood_->go_to(is_finest() ? base : session_.expand_to_finest(base));
+  if (evaluator_.is_finest()) {
+    neighbourhood_->go_to(base);
+  } else {
+    base_ = base;
+    neighbourhood_->go_to(evaluator_.expanded(base));
+  }
 }
 
 Evaluation MoveEvaluator::evaluate(std::span<const Move> moves, double cutoff_us) {
-  if (session_.exhausted()) {
+  if (evaluator_.budget().exhausted()) {
     return {};
   }
-  take_back();
-  moves_.assign(moves.begin(), moves.end());
-  for (const Move& move : moves_) {
-    tried_[move.group] = move.device;
+  if (!evaluator_.is_finest()) {
+    moves = of_members(moves, *evaluator_.nesting_, finest_moves_);
   }
-  std::span<const Move> fine_moves = moves_;
-  if (!is_finest()) {
-    fine_moves_.clear();
-    for (const Move& move : moves_) {
-      for (const GroupId group : members_[move.group]) {
-        fine_moves_.push_back({group, move.device});
-      }
-    }
-    fine_moves = fine_moves_;
-  }
-  return record(neighbourhood_->try_moves(fine_moves, finest_.cutoff_us(cutoff_us)));
+  return record(neighbourhood_->try_moves(moves, evaluator_.cutoff_us(cutoff_us)));
 }
 
 Evaluation MoveEvaluator::evaluate(std::span<const PriorityChange> changes, double cutoff_us) {
-  if (session_.exhausted()) {
+  if (evaluator_.budget().exhausted()) {
     return {};
   }
-  take_back();
-  changes_.assign(changes.begin(), changes.end());
-  for (const PriorityChange& change : changes_) {
-    tried_.set_priority(change.group, change.priority);
+  if (!evaluator_.is_finest()) {
+    changes = of_members(changes, *evaluator_.nesting_, finest_changes_);
   }
-  std::span<const PriorityChange> fine_changes = changes_;
-  if (!is_finest()) {
-    fine_changes_.clear();
-    for (const PriorityChange& change : changes_) {
-      for (const GroupId group : members_[change.group]) {
-        fine_changes_.push_back({group, change.priority});
-      }
-    }
-    fine_changes = fine_changes_;
-  }
-  return record(neighbourhood_->try_priorities(fine_changes, finest_.cutoff_us(cutoff_us)));
-}
-
-// Makes tried_ the base again.
-void MoveEvaluator::take_back() {
-  for (const Move& move : moves_) {
-    tried_[move.group] = base_[move.group];
-  }
-  for (const PriorityChange& change : changes_) {
-    tried_.set_priority(change.group, base_.priorities()[change.group]);
-  }
-  moves_.clear();
-  changes_.clear();
+  return record(neighbourhood_->try_priorities(changes, evaluator_.cutoff_us(cutoff_us)));
 }
 
 Evaluation MoveEvaluator::record(const SimResult& result) {
   last_ = &result;
   const Evaluation evaluation = evaluation_of(result);
-  finest_.record(neighbourhood_->tried(), evaluation);
-  session_.keep_on_levels(tried_, evaluation);
+  evaluator_.record(neighbourhood_->tried(), evaluation);
   return evaluation;
 }
 
-void MoveEvaluator::outline(StepOutline& outline) const { session_.outline_of(*last_, outline); }
+void MoveEvaluator::outline(StepOutline& outline) const { evaluator_.outline_of(*last_, outline); }
 
 void MoveEvaluator::accept() {
-  for (const Move& move : moves_) {
-    base_[move.group] = move.device;
-  }
-  for (const PriorityChange& change : changes_) {
-    base_.set_priority(change.group, change.priority);
-  }
-  moves_.clear();
-  changes_.clear();
   neighbourhood_->accept();
+  if (!evaluator_.is_finest()) {
+    base_ = evaluator_.nesting_->coarsen(neighbourhood_->base());
+  }
+}
+
+const Placement& MoveEvaluator::base() const {
+  return evaluator_.is_finest() ? neighbourhood_->base() : base_;
 }
 
 }  // namespace emplace::agents

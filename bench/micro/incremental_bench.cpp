@@ -5,8 +5,8 @@
 // have it. The time of full runs by that of incremental ones is the ratio that
 // docs/concepts/incremental-simulation.md is about.
 
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/agents/registry.hpp>
-#include <emplace/agents/session.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/sim/neighbourhood.hpp>
@@ -32,8 +32,8 @@ Problem problem_of(const char* name, const char* grouping_name) {
 }
 
 Placement place(const Problem& problem, const std::string& agent) {
-  agents::Session session(problem, {.max_evaluations = 1});
-  return agents::AgentRegistry::global().make({.name = agent})->place(problem, session);
+  agents::Evaluator evaluator(problem, {.budget = {.max_evaluations = 1}});
+  return agents::AgentRegistry::global().make({.name = agent})->place(problem, evaluator);
 }
 
 // All moves of one group.

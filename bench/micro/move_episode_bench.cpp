@@ -4,10 +4,10 @@
 
 #include "agents/src/learned_search/move_episode.hpp"
 #include "agents/src/learned_search/policy.hpp"
-#include "agents/src/move_evaluator.hpp"
 #include "agents/src/search/starts.hpp"
 #include "cpu_time.hpp"
 
+#include <emplace/agents/move_evaluator.hpp>
 #include <emplace/bench/problem_set.hpp>
 
 #include <benchmark/benchmark.h>
@@ -24,11 +24,11 @@ using agents::learned_search::SearchPolicy;
 using agents::learned_search::Transitions;
 
 // Evaluates the moves of an episode again, without the network.
-void evaluate_again(agents::Session& session, const Placement& start,
+void evaluate_again(agents::Evaluator& evaluator, const Placement& start,
                     const std::vector<Transitions>& transitions) {
-  agents::MoveEvaluator evaluator(session);
+  agents::MoveEvaluator steps(evaluator);
   agents::StepOutline outline;
-  evaluator.start(start);
+  steps.start(start);
   std::vector<Move> moves;
   for (const Transitions& here : transitions) {
     for (std::size_t move = 0; move < here.moves.size(); ++move) {
@@ -36,10 +36,10 @@ void evaluate_again(agents::Session& session, const Placement& start,
       for (const auto entry : here.moves.groups.of_row(move)) {
         moves.push_back({entry.row, here.moves.targets.of_row(move).front().row});
       }
-      benchmark::DoNotOptimize(evaluator.evaluate(moves));
+      benchmark::DoNotOptimize(steps.evaluate(moves));
       if (here.kept[move]) {
-        evaluator.accept();
-        evaluator.outline(outline);
+        steps.accept();
+        steps.outline(outline);
       }
     }
   }
@@ -49,10 +49,10 @@ void BM_LearnedSearch(benchmark::State& state, const char* graph, GroupId groups
   const Problem problem =
       bench::load_problem(graph, "p2-8xlarge-4", groups, groups == 0 ? "colocation" : "neighbours");
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  agents::Session session(problem, {.max_evaluations = kMost});
-  agents::Session simulations(problem, {.max_evaluations = kMost});
+  agents::Evaluator evaluator(problem, {.budget = {.max_evaluations = kMost}});
+  agents::Evaluator simulations(problem, {.budget = {.max_evaluations = kMost}});
   SearchPolicy policy({});
-  policy.initialize(session.random());
+  policy.initialize(evaluator.random());
   const MoveContext context(problem, agents::learned_search::Levels::kLearned);
   const Placement start =
       agents::start_of_search(agents::kBestOfLevels, context.coarsening, simulations);
@@ -61,7 +61,7 @@ void BM_LearnedSearch(benchmark::State& state, const char* graph, GroupId groups
   for (auto _ : state) {
     std::vector<Transitions> transitions;
     const double begin = cpu_seconds();
-    MoveEpisode(session, context, policy.network(), {}, start, 256).run(&transitions);
+    MoveEpisode(evaluator, context, policy.network(), {}, start, 256).run(&transitions);
     episodes += cpu_seconds() - begin;
     state.PauseTiming();
     const double again = cpu_seconds();

@@ -2,13 +2,13 @@
 // policy updated. Counters say which shares the simulations, the network's decisions and the update
 // take, and how many floating-point operations of layers a second that is.
 
-#include "agents/src/move_evaluator.hpp"
 #include "agents/src/placeto/episode.hpp"
 #include "agents/src/placeto/learner.hpp"
 #include "cpu_time.hpp"
 #include "random_problem.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
+#include <emplace/agents/move_evaluator.hpp>
 #include <emplace/graphs/catalog.hpp>
 
 #include <benchmark/benchmark.h>
@@ -57,15 +57,16 @@ double flops_of_decision(const PolicyNetwork<float>& network, const Graph& graph
 void run_episode(benchmark::State& state, const Problem& problem) {
   const tbb::global_control one_core(tbb::global_control::max_allowed_parallelism, 1);
   const Options options;
-  agents::Session session(problem, {.max_evaluations = std::numeric_limits<std::int64_t>::max()});
-  Environment environment(session, options);
+  agents::Evaluator evaluator(
+      problem, {.budget = {.max_evaluations = std::numeric_limits<std::int64_t>::max()}});
+  Environment environment(evaluator, options);
   PolicyNetwork<float> network(options.network, problem.placeable_devices().size());
-  network.parameters().initialize(session.random());
+  network.parameters().initialize(evaluator.random());
   RolloutCollector collector(network);
-  agents::Session* const sessions[] = {&session};
-  Learner learner(options, network, sessions);
-  agents::Session simulations(problem,
-                              {.max_evaluations = std::numeric_limits<std::int64_t>::max()});
+  agents::Evaluator* const evaluators[] = {&evaluator};
+  Learner learner(options, network, evaluators);
+  agents::Evaluator simulations(
+      problem, {.budget = {.max_evaluations = std::numeric_limits<std::int64_t>::max()}});
 
   double collecting = 0;
   double learning = 0;
@@ -91,14 +92,14 @@ void run_episode(benchmark::State& state, const Problem& problem) {
     }
     agents::StepOutline outline;
     const double again = cpu_seconds();
-    agents::MoveEvaluator evaluator(simulations);
-    evaluator.start(start);
+    agents::MoveEvaluator moves(simulations);
+    moves.start(start);
     for (std::size_t i = 0; i < environment.rollout.num_decisions(); ++i) {
       const Move move{environment.order[i],
                       problem.placeable_devices()[environment.rollout.actions()[i]]};
-      benchmark::DoNotOptimize(evaluator.evaluate({&move, 1}));
-      evaluator.accept();
-      evaluator.outline(outline);
+      benchmark::DoNotOptimize(moves.evaluate({&move, 1}));
+      moves.accept();
+      moves.outline(outline);
     }
     simulating += cpu_seconds() - again;
     state.ResumeTiming();

@@ -3,7 +3,7 @@
 
 #include "agents/src/rnn/trainer.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/graphs/catalog.hpp>
 
 #include <benchmark/benchmark.h>
@@ -27,13 +27,14 @@ void update(benchmark::State& state, std::size_t groups, std::size_t placements)
   Grouping grouping = group_ops(*graph);
   const Problem problem(graph, std::move(grouping),
                         std::make_shared<const Cluster>(load_cluster("p2-8xlarge-2")));
-  agents::Session session(problem, {.max_evaluations = std::numeric_limits<std::int64_t>::max()});
-  agents::Session* const sessions[] = {&session};
+  agents::Evaluator evaluator(
+      problem, {.budget = {.max_evaluations = std::numeric_limits<std::int64_t>::max()}});
+  agents::Evaluator* const evaluators[] = {&evaluator};
   RecurrentPolicy<float> policy(
       {.hidden = static_cast<std::size_t>(state.range(0)), .groups = groups},
       problem.placeable_devices().size());
-  policy.parameters().initialize(session.random());
-  RecurrentTrainer training({.sampling = {.placements = placements}}, policy, sessions);
+  policy.parameters().initialize(evaluator.random());
+  RecurrentTrainer training({.sampling = {.placements = placements}}, policy, evaluators);
   for (auto _ : state) {
     training.run([](const agents::TrainingUpdate&) { return false; });  // stops after one
   }

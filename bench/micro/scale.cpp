@@ -9,7 +9,7 @@
 #include "random_problem.hpp"
 
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/problem_set.hpp>
@@ -256,8 +256,9 @@ void run_agents(Table& table, const Problem& problem, double size) {
                             "learned-search", "placeto", "rnn-hdp", "rnn-colocrl"}) {
     try {
       table.run(agent, size, [&] {
-        emplace::agents::Session session(problem, {.seed = 1, .max_evaluations = kEvaluations});
-        emplace::agents::AgentSpec(agent).make(true)->place(problem, session);
+        emplace::agents::Evaluator evaluator(
+            problem, {.seed = 1, .budget = {.max_evaluations = kEvaluations}});
+        emplace::agents::AgentSpec(agent).make(true)->place(problem, evaluator);
       });
     } catch (const emplace::Error& error) {
       fmt::print(stderr, "{}: {}\n", agent, error.what());  // too many groups for it

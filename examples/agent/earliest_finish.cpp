@@ -11,7 +11,7 @@ class EarliestFinish final : public Agent {
  public:
   explicit EarliestFinish(const Params&) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Evaluator&) override {
     ListSchedule schedule(problem);
     for (const GroupId group : problem.group_order()) {
       DeviceId best = problem.placeable_devices().front();

@@ -19,8 +19,8 @@ int main() {
   const emplace::Problem problem(graph, emplace::ungrouped(*graph), cluster);
   for (const char* name : {"single-gpu", "heft", "earliest-finish"}) {
     const auto agent = emplace::agents::AgentRegistry::global().make(emplace::Spec::parse(name));
-    emplace::agents::Session session(problem, {});
-    const emplace::Placement placement = agent->place(problem, session);
+    emplace::agents::Evaluator evaluator(problem, {});
+    const emplace::Placement placement = agent->place(problem, evaluator);
     const double step_us = emplace::Simulator(problem).run(placement).makespan_us;
     fmt::print("{:<16} {:8.1f} ms\n", name, step_us / 1e3);
   }

@@ -11,17 +11,17 @@ class MyAgent final : public Agent {
  public:
   explicit MyAgent(const Params& params) : moves_(params.get<std::int64_t>("moves")) {}
 
-  Placement place(const Problem& problem, Session& session) override {
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
     const auto devices = problem.placeable_devices();
     Placement best(problem.num_groups(), devices.front());
-    Evaluation best_evaluation = session.evaluate(best);
-    while (!session.exhausted()) {
+    Evaluation best_evaluation = evaluator.evaluate(best);
+    while (!evaluator.budget().exhausted()) {
       Placement next = best;
       for (std::int64_t move = 0; move < moves_; ++move) {
-        const auto group = session.random().below(static_cast<std::uint64_t>(next.size()));
-        next[static_cast<GroupId>(group)] = devices[session.random().below(devices.size())];
+        const auto group = evaluator.random().below(static_cast<std::uint64_t>(next.size()));
+        next[static_cast<GroupId>(group)] = devices[evaluator.random().below(devices.size())];
       }
-      const Evaluation evaluation = session.evaluate(next);
+      const Evaluation evaluation = evaluator.evaluate(next);
       if (evaluation.better_than(best_evaluation)) {
         best = std::move(next);
         best_evaluation = evaluation;

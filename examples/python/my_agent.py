@@ -11,13 +11,13 @@ class Mutate:
     def __init__(self, batch, rate):
         self.batch, self.rate = batch, rate
 
-    def place(self, problem, session):
+    def place(self, problem, evaluator):
         devices = problem.placeable_devices
         best = numpy.full(problem.num_groups, devices[0])
-        session.evaluate(best)
+        evaluator.evaluate(best)
         shape = (self.batch, problem.num_groups)
-        while not session.exhausted:
-            others = devices[session.random.integers(len(devices), shape)]
-            moves = session.random.uniform(shape) < self.rate
-            session.evaluate(numpy.where(moves, others, session.best_placement))
-        return best if session.best_placement is None else session.best_placement
+        while not evaluator.exhausted:
+            others = devices[evaluator.random.integers(len(devices), shape)]
+            moves = evaluator.random.uniform(shape) < self.rate
+            evaluator.evaluate(numpy.where(moves, others, evaluator.best_placement))
+        return best if evaluator.best_placement is None else evaluator.best_placement

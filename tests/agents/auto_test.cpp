@@ -23,8 +23,9 @@ namespace emplace::agents::auto_test {
 namespace {
 
 double step_us(const std::string& agent, const Problem& problem, std::int64_t evaluations) {
-  Session session(problem, {.seed = 1, .max_evaluations = evaluations});
-  const SimResult& step = Simulator(problem).run(AgentSpec(agent).make()->place(problem, session));
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = evaluations}});
+  const SimResult& step =
+      Simulator(problem).run(AgentSpec(agent).make()->place(problem, evaluator));
   EXPECT_EQ(step.bytes_over, 0) << agent;
   return step.makespan_us;
 }

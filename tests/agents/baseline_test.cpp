@@ -53,21 +53,22 @@ TEST(RoundRobin, LeavesTheCpuOut) {
 // rest 550 us; one draw in two is of the first kind.
 TEST(Random, FindsTheBestOfFewPlacementsWithManyDraws) {
   const Problem problem = test::make_problem(test::diamond_graph(0));
-  const Placement placement(place("random", problem, {.seed = 1, .max_evaluations = 64}));
+  const Placement placement(
+      place("random", problem, {.seed = 1, .budget = {.max_evaluations = 64}}));
   EXPECT_DOUBLE_EQ(Simulator(problem).run(placement).makespan_us, 350);
 }
 
 TEST(Random, DrawsOtherPlacementsForOtherSeeds) {
   const Problem problem = test::make_problem(test::fork_join_graph(30, 0));
-  EXPECT_NE(place("random", problem, {.seed = 1, .max_evaluations = 1}),
-            place("random", problem, {.seed = 2, .max_evaluations = 1}));
+  EXPECT_NE(place("random", problem, {.seed = 1, .budget = {.max_evaluations = 1}}),
+            place("random", problem, {.seed = 2, .budget = {.max_evaluations = 1}}));
 }
 
 TEST(Random, SpendsTheWholeBudget) {
   const Problem problem = test::make_problem(test::fork_join_graph(5, 0));
-  Session session(problem, {.max_evaluations = 700});
-  AgentRegistry::global().make({"random", {}})->place(problem, session);
-  EXPECT_EQ(session.evaluations(), 700);
+  Evaluator evaluator(problem, {.budget = {.max_evaluations = 700}});
+  AgentRegistry::global().make({"random", {}})->place(problem, evaluator);
+  EXPECT_EQ(evaluator.budget().evaluations(), 700);
 }
 
 }  // namespace

@@ -87,25 +87,26 @@ TEST_P(CoarseAgent, DecidesAsOnTheProblemOfItsLevel) {
   const Problem level = level_of(fine);
   const auto agent = make("5");
   EXPECT_EQ(agent->decision_groups(fine), kGroups);
-  Session session(fine, {.seed = 4, .max_evaluations = 150});
-  const Placement placement = agent->place(fine, session);
+  Evaluator evaluator(fine, {.seed = 4, .budget = {.max_evaluations = 150}});
+  const Placement placement = agent->place(fine, evaluator);
 
-  Session alone(level, {.seed = 4, .max_evaluations = 150});
+  Evaluator alone(level, {.seed = 4, .budget = {.max_evaluations = 150}});
   const Placement coarse = make("0")->place(level, alone);
   const GroupNesting nesting(fine.grouping(), level.grouping());
   EXPECT_EQ(placement, nesting.expand(coarse));
-  EXPECT_EQ(session.evaluations(), alone.evaluations());
-  EXPECT_EQ(session.evaluations_to_best(), alone.evaluations_to_best());
-  EXPECT_EQ(session.best_evaluation().step_time_us, alone.best_evaluation().step_time_us);
-  EXPECT_EQ(session.best_placement(), nesting.expand(*alone.best_placement()));
+  EXPECT_EQ(evaluator.budget().evaluations(), alone.budget().evaluations());
+  EXPECT_EQ(evaluator.incumbent().evaluations_to_best(), alone.incumbent().evaluations_to_best());
+  EXPECT_EQ(evaluator.incumbent().evaluation().step_time_us,
+            alone.incumbent().evaluation().step_time_us);
+  EXPECT_EQ(evaluator.incumbent().placement(), nesting.expand(*alone.incumbent().placement()));
 }
 
 TEST_P(CoarseAgent, ChangesNothingWhereThereAreNoMoreGroups) {
   const Problem fine = fine_problem();
   const auto placed_by = [&](std::unique_ptr<Agent> agent) {
     EXPECT_EQ(agent->decision_groups(fine), fine.num_groups());
-    Session session(fine, {.seed = 4, .max_evaluations = 100});
-    return agent->place(fine, session);
+    Evaluator evaluator(fine, {.seed = 4, .budget = {.max_evaluations = 100}});
+    return agent->place(fine, evaluator);
   };
   const Placement expected = placed_by(make("0"));
   EXPECT_EQ(placed_by(make("14")), expected);
@@ -144,7 +145,7 @@ TEST_P(CoarseAgent, PlacesWithAPolicyOfItsLevel) {
   const Problem fine = fine_problem();
   const Problem level = level_of(fine);
   const auto trained = make_trainable("5");
-  Session training(fine, {.seed = 1, .max_evaluations = 60});
+  Evaluator training(fine, {.seed = 1, .budget = {.max_evaluations = 60}});
   trained->place(fine, training);
   const std::string policy = trained->save();
 
@@ -152,8 +153,8 @@ TEST_P(CoarseAgent, PlacesWithAPolicyOfItsLevel) {
     const auto agent = make_trainable(groups);
     agent->load(JsonDocument::parse(policy, "policy").root());
     EXPECT_EQ(agent->save(), policy);
-    Session session(problem, {.seed = 3, .max_evaluations = 200});
-    return agent->place_with_policy(problem, session);
+    Evaluator evaluator(problem, {.seed = 3, .budget = {.max_evaluations = 200}});
+    return agent->place_with_policy(problem, evaluator);
   };
   EXPECT_EQ(place("5", fine),
             GroupNesting(fine.grouping(), level.grouping()).expand(place("0", level)));

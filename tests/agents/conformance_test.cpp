@@ -67,10 +67,10 @@ class Conformance : public testing::TestWithParam<std::string> {
     return AgentRegistry::global().make(spec);
   }
 
-  Placement place(const Problem& problem, const Session::Options& options) const {
-    Session session(problem, options);
-    Placement placement = make()->place(problem, session);
-    EXPECT_LE(session.evaluations(), options.max_evaluations);
+  Placement place(const Problem& problem, const Evaluator::Options& options) const {
+    Evaluator evaluator(problem, options);
+    Placement placement = make()->place(problem, evaluator);
+    EXPECT_LE(evaluator.budget().evaluations(), options.budget.max_evaluations);
     return placement;
   }
 
@@ -108,14 +108,14 @@ TEST_P(Conformance, DescribesItself) {
 TEST_P(Conformance, PlacesEveryGroupOnAnAllowedDevice) {
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);
-    expect_valid(problem, place(problem, {.max_evaluations = 100}));
+    expect_valid(problem, place(problem, {.budget = {.max_evaluations = 100}}));
   }
 }
 
 TEST_P(Conformance, GivesTheSamePlacementForTheSameSeedOnAnyNumberOfThreads) {
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);
-    const Session::Options options{.seed = 7, .max_evaluations = 600};
+    const Evaluator::Options options{.seed = 7, .budget = {.max_evaluations = 600}};
     const auto on_threads = [&, &problem = problem](std::size_t threads) {
       const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
       return place(problem, options);
@@ -129,7 +129,7 @@ TEST_P(Conformance, PlacesWithAnyBudgetAndKeepsIt) {
   for (const auto& [name, problem] : tiny_problems()) {
     for (const std::int64_t budget : {0, 1, 2, 7, 300}) {
       SCOPED_TRACE(testing::Message() << name << ", budget " << budget);
-      expect_valid(problem, place(problem, {.seed = 3, .max_evaluations = budget}));
+      expect_valid(problem, place(problem, {.seed = 3, .budget = {.max_evaluations = budget}}));
     }
   }
 }
@@ -137,7 +137,7 @@ TEST_P(Conformance, PlacesWithAnyBudgetAndKeepsIt) {
 TEST_P(Conformance, PlacesWhatFitsNowhereAndTheSimulatorSaysSo) {
   const Problem problem =
       test::make_problem(test::fork_join_graph(6, 2000), {.num_devices = 2, .memory_bytes = 1000});
-  const Placement placement = place(problem, {.max_evaluations = 100});
+  const Placement placement = place(problem, {.budget = {.max_evaluations = 100}});
   expect_valid(problem, placement);
   EXPECT_EQ(Simulator(problem).run(placement).status, StepStatus::kOutOfMemory);
 }
@@ -145,7 +145,7 @@ TEST_P(Conformance, PlacesWhatFitsNowhereAndTheSimulatorSaysSo) {
 TEST_P(Conformance, IsNeverFasterThanTheLowerBound) {
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);
-    const Placement placement = place(problem, {.max_evaluations = 300});
+    const Placement placement = place(problem, {.budget = {.max_evaluations = 300}});
     EXPECT_GE(Simulator(problem).run(placement).makespan_us * (1 + 1e-9),
               lower_bounds(problem).best_us());
   }
@@ -158,19 +158,19 @@ TEST_P(Conformance, CanBeTrainedIfItCallsItselfTrainable) {
 TEST_P(DeterministicConformance, IgnoresSeedAndBudget) {
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);
-    EXPECT_EQ(place(problem, {.seed = 1, .max_evaluations = 10}),
-              place(problem, {.seed = 2, .max_evaluations = 200}));
+    EXPECT_EQ(place(problem, {.seed = 1, .budget = {.max_evaluations = 10}}),
+              place(problem, {.seed = 2, .budget = {.max_evaluations = 200}}));
   }
 }
 
 TEST_P(Conformance, ReturnsTheBestThatItSimulated) {
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);
-    Session session(problem, {.seed = 5, .max_evaluations = 200});
-    const Placement placement = make()->place(problem, session);
-    if (session.best_placement()) {
-      Session again(problem, {.max_evaluations = 1});
-      EXPECT_FALSE(session.best_evaluation().better_than(again.evaluate(placement)));
+    Evaluator evaluator(problem, {.seed = 5, .budget = {.max_evaluations = 200}});
+    const Placement placement = make()->place(problem, evaluator);
+    if (evaluator.incumbent().placement()) {
+      Evaluator again(problem, {.budget = {.max_evaluations = 1}});
+      EXPECT_FALSE(evaluator.incumbent().evaluation().better_than(again.evaluate(placement)));
     }
   }
 }
@@ -206,9 +206,10 @@ TEST_P(Conformance, WorksWithEachParameterAtItsBounds) {
           EXPECT_THAT(error.what(), testing::HasSubstr("has no effect with"));
           continue;
         }
-        Session session(problem, {.max_evaluations = 30});  // some episodes of learning agents
+        Evaluator evaluator(
+            problem, {.budget = {.max_evaluations = 30}});  // some episodes of learning agents
         try {
-          expect_valid(problem, agent->place(problem, session));
+          expect_valid(problem, agent->place(problem, evaluator));
         } catch (const Error& error) {
           // On a busy machine, a program may take longer than the least limit of time.
           EXPECT_THAT(parameter.name, testing::AnyOf("time-limit", "start-limit"));
@@ -223,9 +224,9 @@ TEST_P(Conformance, PlacesAtOnceWhenStopped) {
   const std::atomic<bool> stop = true;
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);
-    Session session(problem, {.max_evaluations = 1'000'000'000, .stop = &stop});
-    expect_valid(problem, make()->place(problem, session));
-    EXPECT_EQ(session.evaluations(), 0);
+    Evaluator evaluator(problem, {.budget = {.max_evaluations = 1'000'000'000, .stop = &stop}});
+    expect_valid(problem, make()->place(problem, evaluator));
+    EXPECT_EQ(evaluator.budget().evaluations(), 0);
   }
 }
 
@@ -234,26 +235,26 @@ TEST_P(TrainableConformance, TrainsWithinItsBudgetsAndLoadsWhatItSaved) {
   auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
   const Problem small = test::make_problem(test::diamond_graph(50));
   const Problem large = test::make_problem(test::fork_join_graph(6, 20));
-  Session on_small(small, {.seed = 1, .max_evaluations = 30});
-  Session on_large(large, {.seed = 2, .max_evaluations = 50});
-  Session* const sessions[] = {&on_small, &on_large};
+  Evaluator on_small(small, {.seed = 1, .budget = {.max_evaluations = 30}});
+  Evaluator on_large(large, {.seed = 2, .budget = {.max_evaluations = 50}});
+  Evaluator* const evaluators[] = {&on_small, &on_large};
   std::int64_t updates = 0;
-  trainable.train(sessions, [&](const TrainingUpdate& update) {
+  trainable.train(evaluators, [&](const TrainingUpdate& update) {
     EXPECT_EQ(update.update, updates + 1);
     updates += update.is_last ? 1 : 0;
-    EXPECT_LT(update.session, 2U);
+    EXPECT_LT(update.problem, 2U);
     return true;
   });
   EXPECT_GT(updates, 0);
-  EXPECT_LE(on_small.evaluations(), 30);
-  EXPECT_LE(on_large.evaluations(), 50);
+  EXPECT_LE(on_small.budget().evaluations(), 30);
+  EXPECT_LE(on_large.budget().evaluations(), 50);
 
   const std::string policy = trainable.save();
   const auto other = make();
   dynamic_cast<TrainableAgent&>(*other).load(JsonDocument::parse(policy, "policy").root());
   EXPECT_EQ(dynamic_cast<TrainableAgent&>(*other).save(), policy);
-  Session session(large, {.seed = 3, .max_evaluations = 40});
-  expect_valid(large, other->place(large, session));
+  Evaluator evaluator(large, {.seed = 3, .budget = {.max_evaluations = 40}});
+  expect_valid(large, other->place(large, evaluator));
 }
 
 // One device, or one group.
@@ -264,13 +265,14 @@ TEST_P(TrainableConformance, EndsItsTrainingWhereThereIsLittleToLearn) {
     SCOPED_TRACE(problem->num_groups());
     const auto agent = make();
     auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
-    Session training(*problem, {.seed = 1, .max_evaluations = 30});
-    Session* const sessions[] = {&training};
-    trainable.train(sessions, {});
-    EXPECT_TRUE(training.exhausted());
-    Session session(*problem, {.seed = 2, .max_evaluations = 1000});
-    expect_valid(*problem, trainable.place_with_policy(*problem, session));
-    EXPECT_LE(session.evaluations(), trainable.evaluations_per_episode(problem->num_groups()));
+    Evaluator training(*problem, {.seed = 1, .budget = {.max_evaluations = 30}});
+    Evaluator* const evaluators[] = {&training};
+    trainable.train(evaluators, {});
+    EXPECT_TRUE(training.budget().exhausted());
+    Evaluator evaluator(*problem, {.seed = 2, .budget = {.max_evaluations = 1000}});
+    expect_valid(*problem, trainable.place_with_policy(*problem, evaluator));
+    EXPECT_LE(evaluator.budget().evaluations(),
+              trainable.evaluations_per_episode(problem->num_groups()));
   }
 }
 
@@ -281,10 +283,10 @@ TEST_P(TrainableConformance, EndsItsTrainingWhenStopped) {
     std::atomic<bool> stop = at_once;
     const auto agent = make();
     auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
-    Session session(problem, {.seed = 1, .max_evaluations = kMany, .stop = &stop});
-    Session* const sessions[] = {&session};
+    Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = kMany, .stop = &stop}});
+    Evaluator* const evaluators[] = {&evaluator};
     std::int64_t updates = 0;
-    trainable.train(sessions, [&](const TrainingUpdate&) {
+    trainable.train(evaluators, [&](const TrainingUpdate&) {
       stop = true;
       ++updates;
       return true;
@@ -292,7 +294,7 @@ TEST_P(TrainableConformance, EndsItsTrainingWhenStopped) {
     EXPECT_EQ(updates, at_once ? 0 : 1);
     // Nothing is learned from episodes that were cut short.
     const std::string policy = trainable.save();
-    trainable.train(sessions, {});
+    trainable.train(evaluators, {});
     EXPECT_TRUE(trainable.save() == policy);
   }
 }
@@ -301,13 +303,14 @@ TEST_P(TrainableConformance, PlacesWithAPolicyWithoutChangingIt) {
   const auto agent = make();
   auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
-  Session training(problem, {.seed = 1, .max_evaluations = 50});
+  Evaluator training(problem, {.seed = 1, .budget = {.max_evaluations = 50}});
   agent->place(problem, training);
   const std::string policy = trainable.save();
-  Session session(problem, {.seed = 2, .max_evaluations = 1000});
-  expect_valid(problem, trainable.place_with_policy(problem, session));
-  EXPECT_GT(session.evaluations(), 0);
-  EXPECT_LE(session.evaluations(), trainable.evaluations_per_episode(problem.num_groups()));
+  Evaluator evaluator(problem, {.seed = 2, .budget = {.max_evaluations = 1000}});
+  expect_valid(problem, trainable.place_with_policy(problem, evaluator));
+  EXPECT_GT(evaluator.budget().evaluations(), 0);
+  EXPECT_LE(evaluator.budget().evaluations(),
+            trainable.evaluations_per_episode(problem.num_groups()));
   EXPECT_EQ(trainable.save(), policy);
 }
 
@@ -315,17 +318,17 @@ TEST_P(TrainableConformance, NeverPlacesWorseThanThePolicyThatItBeginsWith) {
   const auto agent = make();
   auto& trainable = dynamic_cast<TrainableAgent&>(*agent);
   const Problem problem = test::make_problem(test::fork_join_graph(6, 20));
-  Session training(problem, {.seed = 1, .max_evaluations = 200});
+  Evaluator training(problem, {.seed = 1, .budget = {.max_evaluations = 200}});
   agent->place(problem, training);
   const std::string policy = trainable.save();
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    Session as_it_is(problem, {.seed = seed, .max_evaluations = 60});
+    Evaluator as_it_is(problem, {.seed = seed, .budget = {.max_evaluations = 60}});
     trainable.place_with_policy(problem, as_it_is);
     const auto other = make();
     dynamic_cast<TrainableAgent&>(*other).load(JsonDocument::parse(policy, "policy").root());
-    Session session(problem, {.seed = seed, .max_evaluations = 60});
-    other->place(problem, session);
-    EXPECT_FALSE(as_it_is.best_evaluation().better_than(session.best_evaluation()));
+    Evaluator evaluator(problem, {.seed = seed, .budget = {.max_evaluations = 60}});
+    other->place(problem, evaluator);
+    EXPECT_FALSE(as_it_is.incumbent().evaluation().better_than(evaluator.incumbent().evaluation()));
   }
 }
 
@@ -340,12 +343,12 @@ using test::error_of;
 TEST_P(TrainableConformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
   const Problem small = test::make_problem(test::diamond_graph(50));
   const Problem large = test::make_problem(test::fork_join_graph(6, 20));
-  Session on_small(small, {.seed = 1, .max_evaluations = 100});
-  Session on_large(large, {.seed = 2, .max_evaluations = 100});
-  Session* const sessions[] = {&on_small, &on_large};
+  Evaluator on_small(small, {.seed = 1, .budget = {.max_evaluations = 100}});
+  Evaluator on_large(large, {.seed = 2, .budget = {.max_evaluations = 100}});
+  Evaluator* const evaluators[] = {&on_small, &on_large};
   const auto agent = make();
   auto& trained = dynamic_cast<TrainableAgent&>(*agent);
-  trained.train(sessions, [](const TrainingUpdate&) { return false; });
+  trained.train(evaluators, [](const TrainingUpdate&) { return false; });
   const std::string policy = trained.save();
   const std::string training = trained.save_training();
 
@@ -367,7 +370,7 @@ TEST_P(TrainableConformance, RefusesPoliciesAndTrainingsThatDoNotFit) {
   EXPECT_THAT(training_error(training.substr(0, training.size() / 2)),
               testing::StartsWith("training.json"));
   EXPECT_EQ(training_error(training), "none");
-  EXPECT_THAT(error_of([&] { loaded.train(std::span(sessions).first(1), {}); }),
+  EXPECT_THAT(error_of([&] { loaded.train(std::span(evaluators).first(1), {}); }),
               testing::MatchesRegex("training.json: /.*: expected 1 problems, found 2"));
 }
 

@@ -35,16 +35,16 @@ TEST_P(Exact, FindsTheOptimumAndProvesIt) {
     const Problem problem = test::draw_small_problem(
         [&](std::uint64_t bound) { return random.below(bound); }, GetParam(), 1024);
     const double best_us = optimum_us(problem);
-    Session session(problem, {.seed = 1, .max_evaluations = 100'000});
-    make("exact")->place(problem, session);
+    Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 100'000}});
+    make("exact")->place(problem, evaluator);
     if (best_us == std::numeric_limits<double>::infinity()) {
-      EXPECT_EQ(session.best_evaluation().status, EvaluationStatus::kOutOfMemory);
+      EXPECT_EQ(evaluator.incumbent().evaluation().status, EvaluationStatus::kOutOfMemory);
       continue;
     }
     ++num_fitting;
-    ASSERT_EQ(session.best_evaluation().status, EvaluationStatus::kOk);
-    EXPECT_NEAR(session.best_evaluation().step_time_us, best_us, 1e-9 * best_us);
-    EXPECT_NEAR(session.proven_bound_us(), best_us, 2e-9 * best_us);
+    ASSERT_EQ(evaluator.incumbent().evaluation().status, EvaluationStatus::kOk);
+    EXPECT_NEAR(evaluator.incumbent().evaluation().step_time_us, best_us, 1e-9 * best_us);
+    EXPECT_NEAR(evaluator.incumbent().proven_bound_us(), best_us, 2e-9 * best_us);
   }
   EXPECT_GT(num_fitting, 100);
 }
@@ -55,9 +55,9 @@ TEST_P(Exact, ProvesNoMoreThanIsTrueWhenItsBudgetEnds) {
     SCOPED_TRACE(round);
     const Problem problem = test::draw_small_problem(
         [&](std::uint64_t bound) { return random.below(bound); }, GetParam(), 1024);
-    Session session(problem, {.seed = 1, .max_evaluations = 1 + round % 20});
-    make("exact:nodes=3")->place(problem, session);
-    EXPECT_LE(session.proven_bound_us(), optimum_us(problem));
+    Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 1 + round % 20}});
+    make("exact:nodes=3")->place(problem, evaluator);
+    EXPECT_LE(evaluator.incumbent().proven_bound_us(), optimum_us(problem));
   }
 }
 

@@ -45,9 +45,10 @@ class ExecTest : public testing::Test {
   }
 
   static Placement place(const std::string& agent, const Problem& problem,
-                         const Session::Options& options = {.seed = 1, .max_evaluations = 100}) {
-    Session session(problem, options);
-    return AgentSpec(agent).make()->place(problem, session);
+                         const Evaluator::Options& options = {.seed = 1,
+                                                              .budget = {.max_evaluations = 100}}) {
+    Evaluator evaluator(problem, options);
+    return AgentSpec(agent).make()->place(problem, evaluator);
   }
 
   static std::string error_of(const std::string& agent, const Problem& problem) {
@@ -252,7 +253,7 @@ TEST_F(ExecTest, EndsSoonWhenTheSearchIsStopped) {
     EXPECT_THAT(
         [&] {
           place(agent(hello + std::string("sleep 60")), problem_,
-                {.max_evaluations = 100, .stop = &stop});
+                {.budget = {.max_evaluations = 100, .stop = &stop}});
         },
         testing::ThrowsMessage<Error>(HasSubstr("the search was stopped")));
     stops.join();
@@ -313,7 +314,7 @@ TEST_F(ExecTest, TellsTheProblem) {
   const std::string out = folder_.path("problem.json");
   const std::string script =
       fmt::format("{}head -n 1 > {}; echo '{{\"placement\": [0, 0]}}'", kHello, out);
-  place(agent(script), problem, {.seed = 5, .max_evaluations = 12});
+  place(agent(script), problem, {.seed = 5, .budget = {.max_evaluations = 12}});
   const auto json = nlohmann::json::parse(read_text_file(out)).at("problem");
   EXPECT_EQ(json.at("protocol"), "emplace-agent");
   EXPECT_EQ(json.at("version"), 1);
@@ -349,7 +350,7 @@ TEST_F(ExecTest, AnswersWithWhatTheSimulatorSays) {
       "echo '{{\"placement\": [0, 1, 0, 0]}}'",
       kHello, out);
   const Problem problem = test::make_problem(test::diamond_graph(0));
-  place(agent(script), problem, {.max_evaluations = 2});
+  place(agent(script), problem, {.budget = {.max_evaluations = 2}});
   std::ifstream file(out);
   std::vector<nlohmann::json> answers;
   for (std::string line; std::getline(file, line);) {
@@ -373,9 +374,9 @@ TEST_F(ExecTest, AnswersWithWhatTheSimulatorSays) {
 }
 
 TEST_F(ExecTest, TellsTheTimeWhereThatIsTheBudget) {
-  Session session(problem_, {.max_evaluations = Session::kUnlimited,
-                             .max_time = std::chrono::duration<double>(100)});
-  const auto json = nlohmann::json::parse(write_best(session));
+  Evaluator evaluator(problem_, {.budget = {.max_evaluations = Budget::kUnlimited,
+                                            .max_time = std::chrono::duration<double>(100)}});
+  const auto json = nlohmann::json::parse(write_best(evaluator));
   EXPECT_TRUE(json.at("evaluations_left").is_null());
   EXPECT_GT(json.at("seconds_left").get<double>(), 50);
   EXPECT_LE(json.at("seconds_left").get<double>(), 100);

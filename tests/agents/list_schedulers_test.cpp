@@ -374,12 +374,12 @@ INSTANTIATE_TEST_SUITE_P(Agents, ListScheduler,
                          test::kNamedByParameter);
 
 // A schedule of 100,000 groups may take a minute, for which nobody waits who has stopped it.
-TEST(ListSchedulers, EndWhereTheSessionIsStopped) {
+TEST(ListSchedulers, EndWhereTheEvaluatorIsStopped) {
   const Problem problem = make_problem(example_of_2002());
   const std::atomic<bool> stop{true};
   for (const std::string name :
        {"cpop", "dls", "etf", "heft", "m-etf", "max-min", "min-min", "peft"}) {
-    const std::vector<DeviceId> devices = place(name, problem, {.stop = &stop});
+    const std::vector<DeviceId> devices = place(name, problem, {.budget = {.stop = &stop}});
     EXPECT_THAT(devices, testing::Each(problem.placeable_devices().front())) << name;
     EXPECT_THAT(place(name, problem), testing::Not(testing::ContainerEq(devices))) << name;
   }

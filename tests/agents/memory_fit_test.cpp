@@ -49,8 +49,8 @@ TEST_P(Tight, EachHeuristicFits) {
             StepStatus::kOutOfMemory);
   for (const char* agent :
        {"heft", "cpop", "peft", "etf", "dls", "min-min", "max-min", "m-etf", "m-topo"}) {
-    Session session(problem, {});
-    const Placement placement = make(agent)->place(problem, session);
+    Evaluator evaluator(problem, {});
+    const Placement placement = make(agent)->place(problem, evaluator);
     EXPECT_EQ(Simulator(problem).run(placement).bytes_over, 0) << agent;
   }
   EXPECT_TRUE(
@@ -76,9 +76,9 @@ TEST(MemoryFit, KeepsWhatWasPublishedWhereThatFits) {
 TEST(MemoryFit, KeepsTheBudget) {
   const Problem problem = tight_problem("gpt2-small", "p2-8xlarge-4", 0.5);
   for (const std::int64_t budget : {0, 1, 3}) {
-    Session session(problem, {.max_evaluations = budget});
-    make("heft")->place(problem, session);
-    EXPECT_EQ(session.evaluations(), budget);
+    Evaluator evaluator(problem, {.budget = {.max_evaluations = budget}});
+    make("heft")->place(problem, evaluator);
+    EXPECT_EQ(evaluator.budget().evaluations(), budget);
   }
 }
 

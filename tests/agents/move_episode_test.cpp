@@ -28,11 +28,12 @@ ValueNetwork<float> new_network(std::uint64_t seed) {
 }
 
 // Runs an episode from everything on the first device.
-void run_episode(Session& session, const ValueNetwork<float>& network,
+void run_episode(Evaluator& evaluator, const ValueNetwork<float>& network,
                  const MoveOptions& options = {}, std::vector<Transitions>* transitions = nullptr,
                  std::int64_t length = 1000) {
-  const MoveContext context(session.problem(), options.levels);
-  MoveEpisode(session, context, network, options, Placement(session.problem().num_groups()), length)
+  const MoveContext context(evaluator.problem(), options.levels);
+  MoveEpisode(evaluator, context, network, options, Placement(evaluator.problem().num_groups()),
+              length)
       .run(transitions);
 }
 
@@ -40,18 +41,18 @@ TEST(MoveEpisode, FindsTheOptimumOfSmallProblems) {
   for (const Problem& problem : {test::make_problem(test::crossing_graph(), {.num_devices = 3}),
                                  test::make_problem(test::diamond_graph(50)),
                                  test::make_problem(test::fork_join_graph(6, 20))}) {
-    Session session(problem, {.seed = 1, .max_evaluations = 400});
-    run_episode(session, new_network(1));
-    EXPECT_EQ(session.evaluations(), 400);
-    EXPECT_EQ(session.best_evaluation().step_time_us, test::optimum_us(problem));
+    Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 400}});
+    run_episode(evaluator, new_network(1));
+    EXPECT_EQ(evaluator.budget().evaluations(), 400);
+    EXPECT_EQ(evaluator.incumbent().evaluation().step_time_us, test::optimum_us(problem));
   }
 }
 
 TEST(MoveEpisode, EndsAfterItsLength) {
   const Problem problem = test::make_problem(test::crossing_graph());
-  Session session(problem, {.seed = 1, .max_evaluations = 400});
-  run_episode(session, new_network(1), {}, nullptr, 50);
-  EXPECT_EQ(session.evaluations(), 50);
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 400}});
+  run_episode(evaluator, new_network(1), {}, nullptr, 50);
+  EXPECT_EQ(evaluator.budget().evaluations(), 50);
 }
 
 TEST(MoveEpisode, TellsWhatMovesGained) {
@@ -60,13 +61,13 @@ TEST(MoveEpisode, TellsWhatMovesGained) {
   for (GroupId group = 0; group < 7; ++group) {
     mean_time_us += problem.group_cost_us(group, 0) / 7;
   }
-  Session session(problem, {.seed = 1, .max_evaluations = 100});
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 100}});
   std::vector<Transitions> transitions;
-  run_episode(session, new_network(1), {}, &transitions);
+  run_episode(evaluator, new_network(1), {}, &transitions);
   ASSERT_FALSE(transitions.empty());
   std::size_t count = 0;
   Placement placement(7);
-  Session other(problem, {.max_evaluations = 1000});
+  Evaluator other(problem, {.budget = {.max_evaluations = 1000}});
   double before_us = other.evaluate(placement).step_time_us;
   for (const Transitions& here : transitions) {
     for (std::size_t move = 0; move < here.values.size(); ++move, ++count) {
@@ -88,9 +89,9 @@ TEST(MoveEpisode, TellsWhatMovesGained) {
 TEST(MoveEpisode, MovesOneGroupAtATimeOnTheFinestLevel) {
   const Problem problem = test::make_problem(test::fork_join_graph(20, 20));
   const auto largest_move = [&problem](Levels levels) {
-    Session session(problem, {.seed = 1, .max_evaluations = 200});
+    Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 200}});
     std::vector<Transitions> transitions;
-    run_episode(session, new_network(1), {.levels = levels}, &transitions);
+    run_episode(evaluator, new_network(1), {.levels = levels}, &transitions);
     std::size_t largest = 0;
     for (const Transitions& here : transitions) {
       for (std::size_t move = 0; move < here.moves.size(); ++move) {
@@ -110,9 +111,9 @@ TEST(MoveEpisode, EndsWithAPolicyThatHasNoValues) {
   for (float& weight : network.parameters().values()) {
     weight = weight < 0 ? -1e30F : 1e30F;
   }
-  Session session(problem, {.seed = 1, .max_evaluations = 300});
-  run_episode(session, network);
-  EXPECT_TRUE(session.exhausted());
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 300}});
+  run_episode(evaluator, network);
+  EXPECT_TRUE(evaluator.budget().exhausted());
 }
 
 TEST(MoveEpisode, LosesLittleByLosses) {
@@ -128,36 +129,37 @@ TEST(MoveEpisode, EndsWithWhatFits) {
   const Problem problem = test::make_problem(test::make_graph(
       {{.name = "a", .cost_us = 10, .persistent_bytes = 600'000'000},
        {.name = "b", .cost_us = 10, .producers = {0}, .persistent_bytes = 600'000'000}}));
-  Session session(problem, {.seed = 1, .max_evaluations = 30});
-  run_episode(session, new_network(1));
-  EXPECT_EQ(session.best_evaluation().status, EvaluationStatus::kOk);
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 30}});
+  run_episode(evaluator, new_network(1));
+  EXPECT_EQ(evaluator.incumbent().evaluation().status, EvaluationStatus::kOk);
 }
 
 // Trains on some problems; returns the network's parameters.
 std::vector<float> trained(const std::vector<Problem>& problems, ValueNetwork<float>& network) {
-  std::vector<std::unique_ptr<Session>> sessions;
-  std::vector<Session*> views;
+  std::vector<std::unique_ptr<Evaluator>> evaluators;
+  std::vector<Evaluator*> views;
   for (const Problem& problem : problems) {
-    sessions.push_back(std::make_unique<Session>(
-        problem, Session::Options{.seed = sessions.size() + 1, .max_evaluations = 600}));
-    views.push_back(sessions.back().get());
+    evaluators.push_back(std::make_unique<Evaluator>(
+        problem,
+        Evaluator::Options{.seed = evaluators.size() + 1, .budget = {.max_evaluations = 600}}));
+    views.push_back(evaluators.back().get());
   }
   Options options;
   options.learning.episode_length = 60;
   options.learning.workers = 3;
   options.moves.epsilon = 0.2;
   SearchTrainer(options, network, views).run({});
-  for (const auto& session : sessions) {
-    EXPECT_TRUE(session->exhausted());
+  for (const auto& evaluator : evaluators) {
+    EXPECT_TRUE(evaluator->budget().exhausted());
   }
   return {network.parameters().values().begin(), network.parameters().values().end()};
 }
 
 // The mean squared error of the values of random moves.
 double error_of(const ValueNetwork<float>& network, const Problem& problem) {
-  Session session(problem, {.seed = 77, .max_evaluations = 500});
+  Evaluator evaluator(problem, {.seed = 77, .budget = {.max_evaluations = 500}});
   std::vector<Transitions> transitions;
-  run_episode(session, network, {.epsilon = 1, .learning_rate = 0}, &transitions);
+  run_episode(evaluator, network, {.epsilon = 1, .learning_rate = 0}, &transitions);
   const GroupNeighbours neighbours(problem);
   double sum = 0;
   double count = 0;
@@ -205,11 +207,11 @@ TEST(SearchTrainer, LearnsTheSameBitsOnOneAndTwoThreads) {
 
 TEST(SearchTrainer, RefusesAnOrderThatNamesAProblemTwice) {
   const std::vector<Problem> problems = small_problems();
-  Session first(problems[0], {});
-  Session second(problems[1], {});
-  Session* const sessions[] = {&first, &second};
+  Evaluator first(problems[0], {});
+  Evaluator second(problems[1], {});
+  Evaluator* const evaluators[] = {&first, &second};
   ValueNetwork<float> network = new_network(1);
-  SearchTrainer trainer({}, network, sessions);
+  SearchTrainer trainer({}, network, evaluators);
   const std::string good = trainer.to_json();
   trainer.load(JsonDocument::parse(good, "training").root());
   const std::size_t order = good.find("\"order\": [");
@@ -222,11 +224,11 @@ TEST(SearchTrainer, RefusesAnOrderThatNamesAProblemTwice) {
 
 TEST(Starts, OfLevelsAddTheLevels) {
   const Problem problem = test::make_problem(test::fork_join_graph(100, 50), {.num_devices = 4});
-  Session session(problem, {.seed = 1, .max_evaluations = 100});
-  const std::vector<Evaluated> without = evaluated_starts(problem, session);
-  Session other(problem, {.seed = 1, .max_evaluations = 100});
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 100}});
+  const std::vector<Evaluated> without = evaluated_starts(problem, evaluator);
+  Evaluator other(problem, {.seed = 1, .budget = {.max_evaluations = 100}});
   const std::vector<Evaluated> with = evaluated_starts_of_levels(Coarsening(problem), other);
-  EXPECT_GT(other.evaluations(), session.evaluations());
+  EXPECT_GT(other.budget().evaluations(), evaluator.budget().evaluations());
   EXPECT_FALSE(without.front().evaluation.better_than(with.front().evaluation));
   for (std::size_t i = 1; i < with.size(); ++i) {
     EXPECT_FALSE(with[i].evaluation.better_than(with[i - 1].evaluation));

@@ -26,9 +26,10 @@ class NmtOnTwoK80s : public ::testing::Test {
 
   static StepStatus status_of(const Problem& problem, const std::string& agent,
                               std::int64_t evaluations = 0) {
-    Session session(problem, {.seed = 1, .max_evaluations = evaluations});
+    Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = evaluations}});
     Simulator simulator(problem);
-    return simulator.run(AgentRegistry::global().make(Spec::parse(agent))->place(problem, session))
+    return simulator
+        .run(AgentRegistry::global().make(Spec::parse(agent))->place(problem, evaluator))
         .status;
   }
 };

@@ -30,17 +30,17 @@ Problem problem_of_four() {
 class StepOfFour : public testing::Test {
  protected:
   StepOfFour() {
-    Session session(problem, {});
+    Evaluator evaluator(problem, {});
     const Placement placement(Devices{0, 0, 1, 0});
     StepOutline outline;
-    const Evaluation evaluation = session.evaluate({&placement, 1}, {&outline, 1}).front();
+    const Evaluation evaluation = evaluator.evaluate({&placement, 1}, {&outline, 1}).front();
     EXPECT_EQ(evaluation.step_time_us, 60);
     step.observe(placement, outline, evaluation.step_time_us);
   }
 
   double step_us(const Devices& devices) const {
-    Session session(problem, {});
-    return session.evaluate(Placement(devices)).step_time_us;
+    Evaluator evaluator(problem, {});
+    return evaluator.evaluate(Placement(devices)).step_time_us;
   }
 
   const Problem problem = problem_of_four();
@@ -109,9 +109,9 @@ TEST(ObservedStep, FindsQueuesAsWaits) {
       {.name = "s", .cost_us = 5, .producers = {1}},
   }));
   const Placement placement(Devices{0, 0, 1, 1});
-  Session session(problem, {});
+  Evaluator evaluator(problem, {});
   StepOutline outline;
-  const Evaluation evaluation = session.evaluate({&placement, 1}, {&outline, 1}).front();
+  const Evaluation evaluation = evaluator.evaluate({&placement, 1}, {&outline, 1}).front();
   ASSERT_EQ(evaluation.step_time_us, 115);
   ObservedStep step(problem);
   step.observe(placement, outline, evaluation.step_time_us);

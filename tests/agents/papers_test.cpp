@@ -26,10 +26,10 @@ Problem inception_on(const std::string& cluster) {
 }
 
 double step_s(const Problem& problem, const std::string& agent, std::int64_t evaluations = 0) {
-  Session session(problem, {.seed = 1, .max_evaluations = evaluations});
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = evaluations}});
   Simulator simulator(problem);
   const SimResult& result =
-      simulator.run(AgentRegistry::global().make(Spec::parse(agent))->place(problem, session));
+      simulator.run(AgentRegistry::global().make(Spec::parse(agent))->place(problem, evaluator));
   EXPECT_EQ(result.status, StepStatus::kOk) << agent;
   return result.makespan_us / 1e6;
 }

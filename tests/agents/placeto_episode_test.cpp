@@ -25,8 +25,8 @@ struct Collected {
   explicit Collected(const std::string& given, std::size_t workers = 1, bool greedy = false,
                      std::int64_t budget = 1000)
       : given_options(options(given)),
-        session(problem, {.seed = 3, .max_evaluations = budget}),
-        environment(session, given_options),
+        evaluator(problem, {.seed = 3, .budget = {.max_evaluations = budget}}),
+        environment(evaluator, given_options),
         network(given_options.network, 2),
         collector(network) {
     RandomStream random(1);
@@ -41,7 +41,7 @@ struct Collected {
 
   Problem problem = test::make_problem(test::fork_join_graph(6, 20));
   Options given_options;
-  Session session;
+  Evaluator evaluator;
   Environment environment;
   PolicyNetwork<float> network;
   RolloutCollector collector;
@@ -52,10 +52,11 @@ TEST(PlacetoEpisode, TakesOneEvaluationMoreThanThereAreGroups) {
   for (const std::size_t workers : {1U, 2U, 3U, 8U}) {
     const Collected collected("", workers);
     EXPECT_TRUE(collected.is_complete);
-    EXPECT_EQ(collected.session.evaluations(), static_cast<std::int64_t>(workers) * (8 + 1));
+    EXPECT_EQ(collected.evaluator.budget().evaluations(),
+              static_cast<std::int64_t>(workers) * (8 + 1));
     EXPECT_EQ(collected.environment.rollout.num_decisions(), workers * 8);
   }
-  EXPECT_EQ(Collected("reward=terminal").session.evaluations(), 1);
+  EXPECT_EQ(Collected("reward=terminal").evaluator.budget().evaluations(), 1);
 }
 
 // Against the same episodes, in which every placement is simulated.
@@ -72,8 +73,8 @@ TEST(PlacetoEpisode, SkipsUnchangedPlacements) {
       const auto current = static_cast<std::size_t>(observation.current);
       simulations += observation.devices[current] != all.environment.rollout.actions()[i] ? 1 : 0;
     }
-    EXPECT_EQ(changed.session.evaluations(), simulations);
-    EXPECT_LT(simulations, all.session.evaluations());
+    EXPECT_EQ(changed.evaluator.budget().evaluations(), simulations);
+    EXPECT_LT(simulations, all.evaluator.budget().evaluations());
   }
 }
 
@@ -185,18 +186,18 @@ TEST(PlacetoEpisode, AGreedyOneTakesTheMostProbableDevices) {
 TEST(PlacetoEpisode, RefusesMoreGroupsThanItHasMemoryFor) {
   const Problem problem =
       test::make_problem(test::chain_graph(std::vector<double>(80'000, 1.0), 1));
-  Session session(problem, {.max_evaluations = 2});
+  Evaluator evaluator(problem, {.budget = {.max_evaluations = 2}});
   EXPECT_EQ(test::error_of(ErrorCode::kUnsupported,
-                           [&] { const Environment environment(session, options("")); }),
+                           [&] { const Environment environment(evaluator, options("")); }),
             "placeto on 80000 groups would take 25.6 GB of memory; its limit of 16 GB allows "
             "63245 groups here: give --groups N, or reward=terminal");
-  EXPECT_FALSE(Environment(session, options("reward=terminal")).keeps_start_times);
+  EXPECT_FALSE(Environment(evaluator, options("reward=terminal")).keeps_start_times);
 }
 
 TEST(PlacetoEpisode, EndsWithTheBudget) {
   const Collected collected("", 1, false, 5);
   EXPECT_FALSE(collected.is_complete);
-  EXPECT_EQ(collected.session.evaluations(), 5);
+  EXPECT_EQ(collected.evaluator.budget().evaluations(), 5);
 }
 
 // A peak of 4 GB on the fuller device.

@@ -18,9 +18,9 @@ const AgentInfo& placeto() { return AgentRegistry::global().info("placeto"); }
 
 std::string policy_of(const std::string& spec) {
   const Problem problem = test::make_problem(test::crossing_graph());
-  Session session(problem, {.max_evaluations = 8});
+  Evaluator evaluator(problem, {.budget = {.max_evaluations = 8}});
   const auto agent = make(spec);
-  agent->place(problem, session);
+  agent->place(problem, evaluator);
   return trainable(*agent).save();
 }
 
@@ -79,12 +79,12 @@ TEST(PlacetoPresets, ListFewParameters) {
 // the step times at the ends of its episodes, in us.
 TEST(PlacetoPresets, ReleasedIsTheAgentOfVersionOne) {
   const Problem problem = test::make_problem(test::crossing_graph());
-  Session session(problem, {.seed = 1, .max_evaluations = 96});
-  Session* const sessions[] = {&session};
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 96}});
+  Evaluator* const evaluators[] = {&evaluator};
   const auto agent = make(
       "placeto:preset=released,workers=1,greedy-first=false,memory-limit=0,entropy-decay=linear");
   std::vector<double> last_us;
-  trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
+  trainable(*agent).train(evaluators, [&](const TrainingUpdate& update) {
     last_us.push_back(update.last_us);
     return true;
   });

@@ -32,9 +32,9 @@ inline Problem ten_weights() {
 
 /// Returns the devices that agent `spec` chooses.
 inline std::vector<DeviceId> place(std::string_view spec, const Problem& problem,
-                                   const Session::Options& options = {}) {
-  Session session(problem, options);
-  const Placement placement = make(spec)->place(problem, session);
+                                   const Evaluator::Options& options = {}) {
+  Evaluator evaluator(problem, options);
+  const Placement placement = make(spec)->place(problem, evaluator);
   return {placement.devices().begin(), placement.devices().end()};
 }
 

@@ -18,9 +18,9 @@ namespace emplace::agents::plan_order_test {
 namespace {
 
 Placement placed(const std::string& agent, const Problem& problem) {
-  Session session(problem, {.max_evaluations = 2});
-  Placement placement = AgentSpec(agent).make()->place(problem, session);
-  EXPECT_EQ(session.evaluations(), agent.ends_with(":order=faster") ? 2 : 0) << agent;
+  Evaluator evaluator(problem, {.budget = {.max_evaluations = 2}});
+  Placement placement = AgentSpec(agent).make()->place(problem, evaluator);
+  EXPECT_EQ(evaluator.budget().evaluations(), agent.ends_with(":order=faster") ? 2 : 0) << agent;
   return placement;
 }
 

@@ -71,12 +71,12 @@ TEST(Schedule, FallsLinearlyOrNotAtAll) {
 
 TEST(BudgetProgress, IsTheShareOfWhatWasLeftAtTheBeginning) {
   const Problem problem = test::make_problem(test::diamond_graph(30));
-  Session one(problem, {.max_evaluations = 3});
-  Session other(problem, {.max_evaluations = 2});
+  Evaluator one(problem, {.budget = {.max_evaluations = 3}});
+  Evaluator other(problem, {.budget = {.max_evaluations = 2}});
   const Placement placement(problem.num_groups(), 0);
   one.evaluate(placement);
-  Session* const sessions[] = {&one, &other};
-  const BudgetProgress progress(sessions);
+  Evaluator* const evaluators[] = {&one, &other};
+  const BudgetProgress progress(evaluators);
   EXPECT_EQ(progress.evaluations_before(), 1);
   EXPECT_EQ(progress.share(), 0);
   other.evaluate(placement);
@@ -90,12 +90,12 @@ TEST(BudgetProgress, IsTheShareOfWhatWasLeftAtTheBeginning) {
 
 TEST(BudgetProgress, FollowsTimeWhereThatIsTheBudget) {
   const Problem problem = test::make_problem(test::diamond_graph(0));
-  Session session(
-      problem, {.max_evaluations = Session::kUnlimited, .max_time = std::chrono::milliseconds(20)});
-  Session* const sessions[] = {&session};
-  const BudgetProgress progress(sessions);
-  while (!session.exhausted()) {
-    session.evaluate(Placement(problem.num_groups()));
+  Evaluator evaluator(problem, {.budget = {.max_evaluations = Budget::kUnlimited,
+                                           .max_time = std::chrono::milliseconds(20)}});
+  Evaluator* const evaluators[] = {&evaluator};
+  const BudgetProgress progress(evaluators);
+  while (!evaluator.budget().exhausted()) {
+    evaluator.evaluate(Placement(problem.num_groups()));
     EXPECT_GE(progress.share(), 0);
     EXPECT_LE(progress.share(), 1);
   }
@@ -125,8 +125,8 @@ TEST(Categorical, SamplesByTheProbabilitiesOrTakesTheLargest) {
 // rate.
 TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
   const Problem problem = test::make_problem(test::diamond_graph(30));
-  Session session(problem, {.max_evaluations = 2});
-  Session* const sessions[] = {&session};
+  Evaluator evaluator(problem, {.budget = {.max_evaluations = 2}});
+  Evaluator* const evaluators[] = {&evaluator};
   nn::Parameters<float> parameters;
   parameters.add("layer", 1, 1);  // a weight and a bias
   const LearningOptions options = {.learning_rate = 0.5,
@@ -135,7 +135,7 @@ TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
                                    .entropy_weight = 2,
                                    .entropy_weight_end = 1,
                                    .entropy_decay_share = 0.5};
-  PolicyOptimizer optimizer(options, parameters, sessions);
+  PolicyOptimizer optimizer(options, parameters, evaluators);
   std::vector<float> gradient = {3, 4};
   optimizer.begin_update();
   EXPECT_EQ(optimizer.entropy_weight(), 2);
@@ -144,14 +144,15 @@ TEST(PolicyOptimizer, FollowsTheSchedulesAndClipsGradients) {
   EXPECT_THAT(parameters.values(), testing::Each(testing::FloatNear(-0.5F, 1e-6F)));
   EXPECT_EQ(optimizer.updates(), 1);
 
-  session.evaluate(Placement(problem.num_groups()));
+  evaluator.evaluate(Placement(problem.num_groups()));
   optimizer.begin_update();
   EXPECT_EQ(optimizer.entropy_weight(), 1);
   gradient = {30, 40};
   EXPECT_EQ(optimizer.step(gradient), 50);
   EXPECT_THAT(parameters.values(), testing::Each(testing::FloatNear(-0.8F, 1e-6F)));
 
-  PolicyOptimizer resumed(options, parameters, sessions);  // as if nothing of the budget were spent
+  PolicyOptimizer resumed(options, parameters,
+                          evaluators);  // as if nothing of the budget were spent
   resumed.begin_update();
   EXPECT_EQ(resumed.entropy_weight(), 2);
   resumed.load(JsonDocument::parse(optimizer.to_json(), "optimizer").root());

@@ -123,9 +123,10 @@ TEST(Post, FindsTheOptimumOfSmallProblems) {
           test::make_problem(test::fork_join_graph(6, bytes), {.num_devices = devices});
       for (const std::uint64_t seed : {1U, 2U, 3U}) {
         SCOPED_TRACE(testing::Message() << bytes << " bytes, seed " << seed);
-        Session session(problem, {.seed = seed, .max_evaluations = 2000});
-        AgentRegistry::global().make({"post", {}})->place(problem, session);
-        EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, test::optimum_us(problem));
+        Evaluator evaluator(problem, {.seed = seed, .budget = {.max_evaluations = 2000}});
+        AgentRegistry::global().make({"post", {}})->place(problem, evaluator);
+        EXPECT_DOUBLE_EQ(evaluator.incumbent().evaluation().step_time_us,
+                         test::optimum_us(problem));
       }
     }
   }
@@ -136,10 +137,10 @@ TEST(Post, FindsTheOptimumOfSmallProblems) {
 TEST(Post, LearnsWithEitherRuleMoreThanRandomPlacementsFind) {
   const Problem problem = test::make_problem(test::fork_join_graph(30, 1000));
   const auto best_us = [&](const char* agent) {
-    Session session(problem, {.seed = 4, .max_evaluations = 3000});
-    AgentRegistry::global().make(Spec::parse(agent))->place(problem, session);
-    EXPECT_EQ(session.evaluations(), 3000);
-    return session.best_evaluation().step_time_us;
+    Evaluator evaluator(problem, {.seed = 4, .budget = {.max_evaluations = 3000}});
+    AgentRegistry::global().make(Spec::parse(agent))->place(problem, evaluator);
+    EXPECT_EQ(evaluator.budget().evaluations(), 3000);
+    return evaluator.incumbent().evaluation().step_time_us;
   };
   const double random_us = best_us("random");
   EXPECT_LT(best_us("post"), 0.8 * random_us);
@@ -151,12 +152,12 @@ TEST(Post, DrawsTheSamePlacementsOnOneAndTwoThreads) {
   const Problem problem = test::make_problem(test::fork_join_graph(40, 20), {.num_devices = 3});
   const auto end = [&](std::size_t threads) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    Session session(problem, {.seed = 4, .max_evaluations = 1500});
-    AgentRegistry::global().make({"post", {}})->place(problem, session);
-    return session.state();
+    Evaluator evaluator(problem, {.seed = 4, .budget = {.max_evaluations = 1500}});
+    AgentRegistry::global().make({"post", {}})->place(problem, evaluator);
+    return evaluator.state();
   };
-  const Session::State alone = end(1);
-  const Session::State both = end(2);
+  const Evaluator::State alone = end(1);
+  const Evaluator::State both = end(2);
   EXPECT_EQ(both.random, alone.random);
   EXPECT_EQ(both.best_placement, alone.best_placement);
   EXPECT_EQ(both.evaluations_to_best, alone.evaluations_to_best);
@@ -164,7 +165,8 @@ TEST(Post, DrawsTheSamePlacementsOnOneAndTwoThreads) {
 
 TEST(Post, FindsAPlacementThatFits) {
   const Problem problem = ten_weights();
-  const Placement placement(place("post", problem, {.seed = 3, .max_evaluations = 1000}));
+  const Placement placement(
+      place("post", problem, {.seed = 3, .budget = {.max_evaluations = 1000}}));
   EXPECT_EQ(Simulator(problem).run(placement).status, StepStatus::kOk);
 }
 

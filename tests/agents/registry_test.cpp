@@ -22,7 +22,7 @@ class Fixed final : public Agent {
  public:
   explicit Fixed(const Params& params)
       : device_(static_cast<DeviceId>(params.get<std::int64_t>("device"))) {}
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Evaluator&) override {
     return Placement(problem.num_groups(), device_);
   }
 
@@ -56,9 +56,10 @@ TEST(AgentRegistry, ListsNamesSortedWhateverTheOrderOfRegistration) {
 TEST(AgentRegistry, MakesAnAgentWithTheParametersOfTheSpec) {
   const AgentRegistry registry = registry_of({"fixed"});
   const Problem problem = test::make_problem(test::chain_graph({1, 1}, 0), {.num_devices = 4});
-  Session session(problem, {});
-  EXPECT_EQ(registry.make(Spec::parse("fixed"))->place(problem, session), Placement(2, 0));
-  EXPECT_EQ(registry.make(Spec::parse("fixed:device=3"))->place(problem, session), Placement(2, 3));
+  Evaluator evaluator(problem, {});
+  EXPECT_EQ(registry.make(Spec::parse("fixed"))->place(problem, evaluator), Placement(2, 0));
+  EXPECT_EQ(registry.make(Spec::parse("fixed:device=3"))->place(problem, evaluator),
+            Placement(2, 3));
 }
 
 TEST(AgentRegistry, RefusesAParameterOutOfBoundsAndNamesTheAgent) {
@@ -110,8 +111,8 @@ TEST(AgentPresets, GoBeforeDefaultsAndWhatTheUserGivesBeforeThem) {
   EXPECT_EQ(resolved("fixed:preset=plain"), std::tuple("plain", 0, 1.0));
 
   const Problem problem = test::make_problem(test::chain_graph({1, 1}, 0), {.num_devices = 6});
-  Session session(problem, {});
-  EXPECT_EQ(registry.make(Spec::parse("fixed"))->place(problem, session), Placement(2, 5));
+  Evaluator evaluator(problem, {});
+  EXPECT_EQ(registry.make(Spec::parse("fixed"))->place(problem, evaluator), Placement(2, 5));
 }
 
 TEST(AgentPresets, AreListedWithAllThatAnyOfThemChanges) {

@@ -60,10 +60,10 @@ TEST(RnnPolicy, ReadsTheLargestTensors) {
   OpGraph graph = test::chain_graph({10, 20}, 5);
   graph[0].outputs[0].shape = {std::numeric_limits<std::int64_t>::max()};
   const Problem problem = test::make_problem(std::move(graph));
-  Session session(problem, {.max_evaluations = 20});
+  Evaluator evaluator(problem, {.budget = {.max_evaluations = 20}});
   const auto agent = AgentRegistry::global().make(Spec::parse("rnn-hdp:hidden=8"));
-  EXPECT_EQ(agent->place(problem, session).size(), 2);
-  EXPECT_EQ(session.evaluations(), 20);
+  EXPECT_EQ(agent->place(problem, evaluator).size(), 2);
+  EXPECT_EQ(evaluator.budget().evaluations(), 20);
 }
 
 // a, b and c in one group, which hands the outputs of b and c to d, the larger one first.

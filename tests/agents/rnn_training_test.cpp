@@ -38,13 +38,13 @@ std::string training_without_memory(std::int64_t feasible_only_after, std::vecto
   const Problem problem =
       test::make_problem(test::fork_join_graph(6, 2000), {.num_devices = 2, .memory_bytes = 1000});
   rnn::RecurrentPolicy<float> policy({.hidden = 4, .embedding = 2, .adjacency = 4}, 2);
-  Session session(problem, {.seed = 1, .max_evaluations = 8});
-  policy.parameters().initialize(session.random());
-  Session* const sessions[] = {&session};
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 8}});
+  policy.parameters().initialize(evaluator.random());
+  Evaluator* const evaluators[] = {&evaluator};
   rnn::RecurrentTrainer training({.sampling = {.placements = 4},
                                   .reward = {.feasible_only_after = feasible_only_after},
                                   .learning = {.normalize_advantages = true}},
-                                 policy, sessions);
+                                 policy, evaluators);
   training.run({});
   weights.assign(policy.parameters().values().begin(), policy.parameters().values().end());
   return training.to_json();
@@ -65,9 +65,9 @@ TEST(RnnTraining, RefusesMoreGroupsThanItHasMemoryFor) {
   const Problem problem =
       test::make_problem(test::chain_graph(std::vector<double>(16'000, 1.0), 1));
   const auto message_of = [&](const std::string& agent) {
-    Session session(problem, {.max_evaluations = 1});
+    Evaluator evaluator(problem, {.budget = {.max_evaluations = 1}});
     return test::error_of(
-        [&] { AgentRegistry::global().make(Spec::parse(agent), true)->place(problem, session); });
+        [&] { AgentRegistry::global().make(Spec::parse(agent), true)->place(problem, evaluator); });
   };
   EXPECT_EQ(
       message_of("rnn-colocrl:placements=8"),
@@ -80,12 +80,12 @@ TEST(RnnTraining, RefusesMoreGroupsThanItHasMemoryFor) {
 // Six groups of 400 bytes between two; a device holds four. Half of all random placements fit.
 TEST(RnnTraining, LearnsPlacementsThatFit) {
   const Problem problem = test::make_problem(test::fork_join_graph(6, 400), {.memory_bytes = 2500});
-  Session session(problem, {.seed = 1, .max_evaluations = 2000});
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 2000}});
   const auto agent = make(std::string(kColocrl) + ",out-of-memory-time=1");
-  agent->place(problem, session);
-  Session once(problem, {.max_evaluations = 1});
+  agent->place(problem, evaluator);
+  Evaluator once(problem, {.budget = {.max_evaluations = 1}});
   trainable(*agent).place_with_policy(problem, once);
-  EXPECT_EQ(once.best_evaluation().status, EvaluationStatus::kOk);
+  EXPECT_EQ(once.incumbent().evaluation().status, EvaluationStatus::kOk);
 }
 
 // Makes 64 updates of one placement, so that update i begins after i / 64 of the budget. Returns
@@ -93,12 +93,12 @@ TEST(RnnTraining, LearnsPlacementsThatFit) {
 std::vector<double> norms_of(const policy_gradient::LearningOptions& options) {
   const Problem problem = test::make_problem(test::crossing_graph());
   rnn::RecurrentPolicy<float> policy({.hidden = 4, .embedding = 2, .adjacency = 4}, 2);
-  Session session(problem, {.seed = 1, .max_evaluations = 65});
-  session.evaluate(Placement(problem.num_groups()));  // before the training, so it does not count
-  policy.parameters().initialize(session.random());
-  Session* const sessions[] = {&session};
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 65}});
+  evaluator.evaluate(Placement(problem.num_groups()));  // before the training, so it does not count
+  policy.parameters().initialize(evaluator.random());
+  Evaluator* const evaluators[] = {&evaluator};
   rnn::RecurrentTrainer training({.sampling = {.placements = 1}, .learning = options}, policy,
-                                 sessions);
+                                 evaluators);
   std::vector<double> norms;
   training.run([&](const TrainingUpdate& update) {
     norms.push_back(update.gradient_norm);
@@ -133,36 +133,37 @@ TEST(RnnTraining, LowersTheEntropyWeightOverTheBudget) {
 TEST(RnnTraining, FindsTheOptimumOfSmallProblems) {
   for (const NamedProblem& named : solvable_problems()) {
     SCOPED_TRACE(named.name);
-    Session session(named.problem, {.seed = 1, .max_evaluations = 1000});
-    make(kColocrl)->place(named.problem, session);
-    EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, test::optimum_us(named.problem));
+    Evaluator evaluator(named.problem, {.seed = 1, .budget = {.max_evaluations = 1000}});
+    make(kColocrl)->place(named.problem, evaluator);
+    EXPECT_DOUBLE_EQ(evaluator.incumbent().evaluation().step_time_us,
+                     test::optimum_us(named.problem));
   }
   // Groups of like items stay together for some seeds: what rnn-hdp finds depends on its first.
   const Problem problem = test::make_problem(test::crossing_graph());
-  Session session(problem, {.seed = 2, .max_evaluations = 1000});
-  make(kHdp)->place(problem, session);
-  EXPECT_DOUBLE_EQ(session.best_evaluation().step_time_us, test::optimum_us(problem));
+  Evaluator evaluator(problem, {.seed = 2, .budget = {.max_evaluations = 1000}});
+  make(kHdp)->place(problem, evaluator);
+  EXPECT_DOUBLE_EQ(evaluator.incumbent().evaluation().step_time_us, test::optimum_us(problem));
 }
 
 // Tests the policy instead of the best placement of its training: the greedy placement.
 TEST(RnnTraining, LearnsAGreedyPolicyForSmallProblems) {
   for (const NamedProblem& named : solvable_problems()) {
     SCOPED_TRACE(named.name);
-    Session session(named.problem, {.seed = 1, .max_evaluations = 3000});
+    Evaluator evaluator(named.problem, {.seed = 1, .budget = {.max_evaluations = 3000}});
     const auto agent = make(kColocrl);
-    agent->place(named.problem, session);
-    Session once(named.problem, {.max_evaluations = 1});
+    agent->place(named.problem, evaluator);
+    Evaluator once(named.problem, {.budget = {.max_evaluations = 1}});
     trainable(*agent).place_with_policy(named.problem, once);
-    EXPECT_LE(once.best_evaluation().step_time_us, 1.15 * test::optimum_us(named.problem));
+    EXPECT_LE(once.incumbent().evaluation().step_time_us, 1.15 * test::optimum_us(named.problem));
   }
 }
 
 // Returns the mean entropy of the last 20 updates of a training.
 double last_entropy(const std::string& spec, const Problem& problem) {
-  Session session(problem, {.seed = 1, .max_evaluations = 4000});
-  Session* const sessions[] = {&session};
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 4000}});
+  Evaluator* const evaluators[] = {&evaluator};
   std::vector<double> entropies;
-  trainable(*make(spec)).train(sessions, [&](const TrainingUpdate& update) {
+  trainable(*make(spec)).train(evaluators, [&](const TrainingUpdate& update) {
     entropies.push_back(update.entropy);
     return true;
   });
@@ -185,10 +186,10 @@ TEST(RnnTraining, KeepsExploringWithTheEntropyBonus) {
 // the groups.
 TEST(RnnTraining, LearnsToGroupAndPlace) {
   const Problem problem = test::make_problem(test::crossing_graph());
-  Session session(problem, {.seed = 2, .max_evaluations = 3000});
-  Session* const sessions[] = {&session};
+  Evaluator evaluator(problem, {.seed = 2, .budget = {.max_evaluations = 3000}});
+  Evaluator* const evaluators[] = {&evaluator};
   std::vector<double> drawn_us;
-  trainable(*make(kHdp)).train(sessions, [&](const TrainingUpdate& update) {
+  trainable(*make(kHdp)).train(evaluators, [&](const TrainingUpdate& update) {
     drawn_us.push_back(update.last_us);
     return true;
   });
@@ -205,8 +206,8 @@ TEST(RnnTraining, GivesTheSameBitsOnOneAndTwoThreads) {
     const auto policy = [&](std::size_t threads) {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
       const auto agent = make(spec);
-      Session session(problem, {.seed = 4, .max_evaluations = 50});
-      agent->place(problem, session);
+      Evaluator evaluator(problem, {.seed = 4, .budget = {.max_evaluations = 50}});
+      agent->place(problem, evaluator);
       return trainable(*agent).save();
     };
     EXPECT_EQ(policy(2), policy(1));
@@ -223,17 +224,17 @@ TEST(RnnTraining, ResumesWithTheSameBits) {
 // 10 evaluations in updates of six placements: six, then four.
 TEST(RnnTraining, ReportsEachUpdate) {
   const Problem problem = test::make_problem(test::crossing_graph());
-  Session session(problem, {.seed = 1, .max_evaluations = 10});
-  Session* const sessions[] = {&session};
+  Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 10}});
+  Evaluator* const evaluators[] = {&evaluator};
   const auto agent = make("rnn-hdp:hidden=8,learned-groups=8,placements=6");
   std::vector<std::int64_t> episodes;
-  trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
+  trainable(*agent).train(evaluators, [&](const TrainingUpdate& update) {
     episodes.push_back(update.episodes);
     EXPECT_EQ(update.update, static_cast<std::int64_t>(episodes.size()));
-    EXPECT_EQ(update.session, 0U);
+    EXPECT_EQ(update.problem, 0U);
     EXPECT_TRUE(update.is_last);
     EXPECT_GE(update.last_us, update.best_us);
-    EXPECT_EQ(update.best_us, session.best_evaluation().objective_us());
+    EXPECT_EQ(update.best_us, evaluator.incumbent().evaluation().objective_us());
     EXPECT_GT(update.entropy, 0);
     EXPECT_LT(update.entropy, std::log(8.0));
     EXPECT_GT(update.gradient_norm, 0);
@@ -246,21 +247,21 @@ TEST(RnnTraining, PlacesGraphsOfAnotherSize) {
   const Problem small = test::make_problem(test::crossing_graph());
   const Problem large = test::make_problem(test::fork_join_graph(40, 20));
   for (const char* spec : {kColocrl, kHdp}) {
-    Session training(small, {.seed = 1, .max_evaluations = 80});
+    Evaluator training(small, {.seed = 1, .budget = {.max_evaluations = 80}});
     const auto agent = make(spec);
     agent->place(small, training);
-    Session session(large, {.max_evaluations = 10});
-    const Placement placement = trainable(*agent).place_with_policy(large, session);
+    Evaluator evaluator(large, {.budget = {.max_evaluations = 10}});
+    const Placement placement = trainable(*agent).place_with_policy(large, evaluator);
     EXPECT_EQ(placement.size(), large.num_groups());
-    EXPECT_EQ(session.evaluations(), 1);
+    EXPECT_EQ(evaluator.budget().evaluations(), 1);
   }
 }
 
 TEST(RnnTraining, RefusesAPolicyThatDoesNotFit) {
   const Problem problem = test::make_problem(test::crossing_graph());
-  Session session(problem, {.max_evaluations = 8});
+  Evaluator evaluator(problem, {.budget = {.max_evaluations = 8}});
   const auto agent = make(kColocrl);
-  agent->place(problem, session);
+  agent->place(problem, evaluator);
   const std::string policy = trainable(*agent).save();
   EXPECT_EQ(load_mistake(kColocrl, policy), "none");
   EXPECT_EQ(load_mistake("rnn-colocrl:hidden=8,embedding=4,adjacency=16", policy),
@@ -268,7 +269,7 @@ TEST(RnnTraining, RefusesAPolicyThatDoesNotFit) {
   EXPECT_EQ(load_mistake(kHdp, policy), "policy.json: /agent: expected 'rnn-hdp'");
 
   const Problem wider = test::make_problem(test::crossing_graph(), {.num_devices = 4});
-  Session on_wider(wider, {.max_evaluations = 8});
+  Evaluator on_wider(wider, {.budget = {.max_evaluations = 8}});
   EXPECT_EQ(test::error_of([&] { agent->place(wider, on_wider); }),
             "a policy of rnn-colocrl for 2 devices cannot place test on the 4 of test");
 }

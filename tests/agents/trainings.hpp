@@ -41,39 +41,39 @@ inline std::string load_mistake(const std::string& spec, const std::string& text
 }
 
 /// Trains what `make` makes on two problems to the end, then goes on to it from a checkpoint after
-/// the second update. Expects the same policy and the same end of the first session.
+/// the second update. Expects the same policy and the same end of the first evaluator.
 template <class Make>
 void expect_resumes_from_checkpoints(const Make& make, const Problem& first,
                                      const Problem& second) {
   const auto any = make();
   const std::int64_t budget =
       std::max<std::int64_t>(100, 3 * trainable(*any).evaluations_per_episode(first.num_groups()));
-  std::vector<Session::State> states;
+  std::vector<Evaluator::State> states;
   std::string training;
-  Session::State end;
+  Evaluator::State end;
   const auto policy = [&](bool resumes) {
     const auto agent = make();
-    Session on_first(first, {.seed = 1, .max_evaluations = budget});
-    Session on_second(second, {.seed = 2, .max_evaluations = budget});
-    Session* const sessions[] = {&on_first, &on_second};
+    Evaluator on_first(first, {.seed = 1, .budget = {.max_evaluations = budget}});
+    Evaluator on_second(second, {.seed = 2, .budget = {.max_evaluations = budget}});
+    Evaluator* const evaluators[] = {&on_first, &on_second};
     if (resumes) {
       on_first.restore(states[0]);
       on_second.restore(states[1]);
       trainable(*agent).load_training(JsonDocument::parse(training, "training").root());
     }
-    trainable(*agent).train(sessions, [&](const TrainingUpdate& update) {
+    trainable(*agent).train(evaluators, [&](const TrainingUpdate& update) {
       if (!resumes && update.update == 2 && update.is_last) {
         states = {on_first.state(), on_second.state()};
         training = trainable(*agent).save_training();
       }
       return true;
     });
-    EXPECT_NE(trainable(*agent).save_training(), "");  // asks for the sessions of the training
+    EXPECT_NE(trainable(*agent).save_training(), "");  // asks for the evaluators of the training
     end = on_first.state();
     return trainable(*agent).save();
   };
   const std::string whole = policy(false);
-  const Session::State expected = end;
+  const Evaluator::State expected = end;
   ASSERT_EQ(states.size(), 2U);
   EXPECT_EQ(policy(true), whole);
   EXPECT_EQ(end.best_placement, expected.best_placement);
@@ -81,26 +81,26 @@ void expect_resumes_from_checkpoints(const Make& make, const Problem& first,
   EXPECT_EQ(end.random, expected.random);
 }
 
-/// Holds the state after a training: the policy, the checkpoint and the sessions.
+/// Holds the state after a training: the policy, the checkpoint and the evaluators.
 struct Left {
   std::string policy{};
   std::string training{};
-  std::vector<Session::State> sessions{};
+  std::vector<Evaluator::State> evaluators{};
   std::vector<TrainingUpdate> updates{};
 };
 
 /// Trains on three problems until after `updates`, from the start or from a checkpoint.
 inline Left train_until(const std::string& spec, std::int64_t updates, const Left* from) {
   const std::vector<NamedProblem> problems = solvable_problems();
-  std::vector<std::unique_ptr<Session>> sessions;
-  std::vector<Session*> pointers;
+  std::vector<std::unique_ptr<Evaluator>> evaluators;
+  std::vector<Evaluator*> pointers;
   const auto agent = make(spec);
   for (std::size_t i = 0; i < 3; ++i) {
-    sessions.push_back(std::make_unique<Session>(
-        problems[i].problem, Session::Options{.seed = i, .max_evaluations = 100}));
-    pointers.push_back(sessions.back().get());
+    evaluators.push_back(std::make_unique<Evaluator>(
+        problems[i].problem, Evaluator::Options{.seed = i, .budget = {.max_evaluations = 100}}));
+    pointers.push_back(evaluators.back().get());
     if (from != nullptr) {
-      sessions.back()->restore(from->sessions[i]);
+      evaluators.back()->restore(from->evaluators[i]);
     }
   }
   if (from != nullptr) {
@@ -113,8 +113,8 @@ inline Left train_until(const std::string& spec, std::int64_t updates, const Lef
   });
   left.policy = trainable(*agent).save();
   left.training = trainable(*agent).save_training();
-  for (const Session* session : pointers) {
-    left.sessions.push_back(session->state());
+  for (const Evaluator* evaluator : pointers) {
+    left.evaluators.push_back(evaluator->state());
   }
   return left;
 }
@@ -136,18 +136,18 @@ inline void expect_same_bits_after_interruptions(const std::string& spec) {
       const TrainingUpdate& expected = whole.updates[first.updates.size() + i];
       EXPECT_EQ(second.updates[i].update, expected.update);
       EXPECT_EQ(second.updates[i].episodes, expected.episodes);
-      EXPECT_EQ(second.updates[i].session, expected.session);
+      EXPECT_EQ(second.updates[i].problem, expected.problem);
       EXPECT_EQ(second.updates[i].last_us, expected.last_us);
       EXPECT_EQ(second.updates[i].best_us, expected.best_us);
       EXPECT_EQ(second.updates[i].entropy, expected.entropy);
       EXPECT_EQ(second.updates[i].gradient_norm, expected.gradient_norm);
     }
-    for (std::size_t i = 0; i < whole.sessions.size(); ++i) {
-      EXPECT_EQ(second.sessions[i].random, whole.sessions[i].random);
-      EXPECT_EQ(second.sessions[i].evaluations, 100);
-      EXPECT_EQ(whole.sessions[i].evaluations, 100);
-      EXPECT_EQ(second.sessions[i].evaluations_to_best, whole.sessions[i].evaluations_to_best);
-      EXPECT_EQ(second.sessions[i].best_placement, whole.sessions[i].best_placement);
+    for (std::size_t i = 0; i < whole.evaluators.size(); ++i) {
+      EXPECT_EQ(second.evaluators[i].random, whole.evaluators[i].random);
+      EXPECT_EQ(second.evaluators[i].evaluations, 100);
+      EXPECT_EQ(whole.evaluators[i].evaluations, 100);
+      EXPECT_EQ(second.evaluators[i].evaluations_to_best, whole.evaluators[i].evaluations_to_best);
+      EXPECT_EQ(second.evaluators[i].best_placement, whole.evaluators[i].best_placement);
     }
   }
 }

@@ -16,9 +16,9 @@ using Devices = std::vector<DeviceId>;
 struct Scene {
   Scene(const Problem& problem, const Placement& placement)
       : neighbours(problem), step(problem), features(step, 100) {
-    Session session(problem, {});
+    Evaluator evaluator(problem, {});
     StepOutline outline;
-    const Evaluation evaluation = session.evaluate({&placement, 1}, {&outline, 1}).front();
+    const Evaluation evaluation = evaluator.evaluate({&placement, 1}, {&outline, 1}).front();
     step.observe(placement, outline, evaluation.step_time_us);
     attributes = group_attributes(step, 100);
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {

@@ -41,7 +41,7 @@ std::atomic<int> faults_left{0};
 class Unlucky final : public agents::Agent {
  public:
   explicit Unlucky(const Params&) {}
-  Placement place(const Problem& problem, agents::Session&) override {
+  Placement place(const Problem& problem, agents::Evaluator&) override {
     if (faults_left-- > 0) {
       throw std::bad_alloc();
     }
@@ -62,7 +62,7 @@ class Faulty final : public agents::Agent {
       throw std::runtime_error("not made");
     }
   }
-  Placement place(const Problem& problem, agents::Session& session) override {
+  Placement place(const Problem& problem, agents::Evaluator& evaluator) override {
     if (fault_ == "throw") {
       throw std::runtime_error("lost");
     }
@@ -70,7 +70,7 @@ class Faulty final : public agents::Agent {
       throw 42;
     }
     if (fault_ == "evaluate") {
-      session.evaluate(Placement(problem.num_groups(), problem.num_devices()));
+      evaluator.evaluate(Placement(problem.num_groups(), problem.num_devices()));
     }
     return fault_ == "missing"   ? Placement(problem.num_groups() - 1)
            : fault_ == "beyond"  ? Placement(problem.num_groups(), problem.num_devices())

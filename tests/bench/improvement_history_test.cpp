@@ -40,8 +40,8 @@ TEST(ImprovementHistory, KeepsTheFirstTheLastAndStepsOfTheShare) {
   EXPECT_TRUE(thin_out({}, 0.1).empty());
 }
 
-// Search 0 finds 90 and 70, search 1 in the meantime 80 and 60. The session tells of what is new as
-// it comes, and then of all that it counts: those of search 0 first.
+// Search 0 finds 90 and 70, search 1 in the meantime 80 and 60. The evaluator tells of what is new
+// as it comes, and then of all that it counts: those of search 0 first.
 TEST(ImprovementHistory, TellsWhenAPlacementAsGoodWasFirstThere) {
   ImprovementClock clock;
   std::vector<double> told_at_s;
@@ -55,7 +55,7 @@ TEST(ImprovementHistory, TellsWhenAPlacementAsGoodWasFirstThere) {
   for (const double us : {100, 90, 80, 60}) {
     tell(1, us);
   }
-  std::vector<agents::Session::Improvement> counted;
+  std::vector<agents::Incumbent::Improvement> counted;
   for (const auto& [evaluations, us] : {std::pair(1, 100.0), {2, 90.0}, {5, 70.0}, {9, 60.0}}) {
     counted.push_back({.evaluations = evaluations, .evaluation = at(evaluations, us).evaluation});
     tell(evaluations, us);

@@ -20,10 +20,10 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-CurveRow update(std::int64_t number, std::size_t session, double last_us, double best_us) {
+CurveRow update(std::int64_t number, std::size_t problem, double last_us, double best_us) {
   return {{.update = number,
            .episodes = 10 * number,
-           .session = session,
+           .problem = problem,
            .last_us = last_us,
            .best_us = best_us,
            .entropy = 0.5,

@@ -68,8 +68,8 @@ TEST(Training, PlaysTheEpisodesOfItsPlanOnEachProblem) {
   EXPECT_EQ(training.num_episodes(), 24);
   EXPECT_EQ(training.run(1, go_on), TrainingEnd::kEpisodes);
   EXPECT_EQ(training.curve().episodes(), 24);
-  for (const auto& session : training.sessions()) {
-    EXPECT_EQ(session->evaluations(), 12 * (session->problem().num_groups() + 1));
+  for (const auto& evaluator : training.evaluators()) {
+    EXPECT_EQ(evaluator->budget().evaluations(), 12 * (evaluator->problem().num_groups() + 1));
   }
   const PolicyFile file = read_policy_file(training.policy_file(), "policy.json");
   EXPECT_EQ(file.origin.plan, kPlan);
@@ -145,9 +145,9 @@ TEST(Training, GoesOnAtACoarserLevelAndPlacesThere) {
   plan.grouping = kDefaultGrouping;
   Training whole_training(plan);
   EXPECT_EQ(whole_training.run(1, go_on), TrainingEnd::kEpisodes);
-  for (const auto& session : whole_training.sessions()) {
-    EXPECT_GT(session->problem().num_groups(), 5);
-    EXPECT_EQ(session->evaluations(), 12 * (5 + 1));
+  for (const auto& evaluator : whole_training.evaluators()) {
+    EXPECT_GT(evaluator->problem().num_groups(), 5);
+    EXPECT_EQ(evaluator->budget().evaluations(), 12 * (5 + 1));
   }
   const Left expected(whole_training);
   expect_same(resumed_after(5, plan), expected);
@@ -155,11 +155,11 @@ TEST(Training, GoesOnAtACoarserLevelAndPlacesThere) {
   const PolicyFile file = read_policy_file(expected.policy, "policy.json");
   EXPECT_FALSE(file.origin.plan.groups_are_given());
   const auto agent = agent_of(file, false);
-  const Problem& problem = whole_training.sessions().back()->problem();
+  const Problem& problem = whole_training.evaluators().back()->problem();
   EXPECT_EQ(agent->decision_groups(problem), 5);
-  agents::Session session(problem, {.max_evaluations = 100});
-  EXPECT_EQ(agent->place_with_policy(problem, session).size(), problem.num_groups());
-  EXPECT_EQ(session.evaluations(), 5 + 1);
+  agents::Evaluator evaluator(problem, {.budget = {.max_evaluations = 100}});
+  EXPECT_EQ(agent->place_with_policy(problem, evaluator).size(), problem.num_groups());
+  EXPECT_EQ(evaluator.budget().evaluations(), 5 + 1);
 }
 
 // At rate 0 the policy stays as it is; after a time nothing better comes. Whatever the cut,
@@ -316,9 +316,9 @@ TEST(Training, EndsAfterItsEpisodesWhereTheyTakeFewerSimulations) {
   EXPECT_EQ(training.curve().episodes(), 24);
   std::int64_t evaluations = 0;
   std::int64_t budget = 0;
-  for (const auto& session : training.sessions()) {
-    evaluations += session->evaluations();
-    budget += 12 * (session->problem().num_groups() + 1);
+  for (const auto& evaluator : training.evaluators()) {
+    evaluations += evaluator->budget().evaluations();
+    budget += 12 * (evaluator->problem().num_groups() + 1);
   }
   EXPECT_LT(evaluations, budget);
 }

@@ -21,8 +21,8 @@ void emplace::fuzz::try_input(std::string_view text) {
       bench::load_problem("fork-join:width=2,stages=2", "p2-8xlarge-2", 6, "neighbours");
   const bench::PolicyFile file = bench::read_policy_file(text, "fuzz");
   const auto agent = bench::agent_of(file, true);
-  agents::Session session(problem, {.max_evaluations = 20});
-  const emplace::Placement placement = agent->place_with_policy(problem, session);
+  agents::Evaluator evaluator(problem, {.budget = {.max_evaluations = 20}});
+  const emplace::Placement placement = agent->place_with_policy(problem, evaluator);
   for (const emplace::DeviceId device : placement.devices()) {
     EMPLACE_CHECK(device >= 0 && device < problem.num_devices(), "device {}", device);
   }

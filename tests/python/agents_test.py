@@ -27,20 +27,20 @@ class RandomSearch:
     def __init__(self, batch):
         self.batch = batch
 
-    def place(self, problem, session):
+    def place(self, problem, evaluator):
         best = numpy.full(problem.num_groups, problem.placeable_devices[0])
-        while not session.exhausted:
+        while not evaluator.exhausted:
             devices = problem.placeable_devices
-            batch = devices[session.random.integers(len(devices), (self.batch, problem.num_groups))]
-            session.evaluate(batch)
-        return best if session.best_placement is None else session.best_placement
+            batch = devices[evaluator.random.integers(len(devices), (self.batch, problem.num_groups))]
+            evaluator.evaluate(batch)
+        return best if evaluator.best_placement is None else evaluator.best_placement
 
 
 @emplace.agent("py-round-robin", kind="baseline", deterministic=True)
 class RoundRobin:
     """Puts group after group on the next device."""
 
-    def place(self, problem, session):
+    def place(self, problem, evaluator):
         devices = problem.placeable_devices
         return devices[numpy.arange(problem.num_groups) % len(devices)]
 
@@ -49,13 +49,13 @@ class RoundRobin:
 class OneByOne:
     """Evaluates random placements one at a time."""
 
-    def place(self, problem, session):
+    def place(self, problem, evaluator):
         best = numpy.zeros(problem.num_groups, int) + problem.placeable_devices[0]
-        least = session.evaluate(best).objective_us
-        while not session.exhausted:
-            placement = problem.placeable_devices[session.random.integers(len(problem.placeable_devices),
+        least = evaluator.evaluate(best).objective_us
+        while not evaluator.exhausted:
+            placement = problem.placeable_devices[evaluator.random.integers(len(problem.placeable_devices),
                                                                           problem.num_groups)]
-            objective = session.evaluate(placement).objective_us
+            objective = evaluator.evaluate(placement).objective_us
             if objective < least:
                 best, least = placement, objective
         return best
@@ -65,9 +65,9 @@ class OneByOne:
 class Coarse:
     """Decides on 16 groups."""
 
-    def place(self, problem, session):
-        session.evaluate(numpy.full(problem.num_groups, problem.placeable_devices[0]))
-        return session.best_placement
+    def place(self, problem, evaluator):
+        evaluator.evaluate(numpy.full(problem.num_groups, problem.placeable_devices[0]))
+        return evaluator.best_placement
 
 
 @emplace.agent("py-starved", deterministic=True)
@@ -76,7 +76,7 @@ class Starved:
 
     lack = None
 
-    def place(self, problem, session):
+    def place(self, problem, evaluator):
         if Starved.lack is not None:
             raise Starved.lack
         return numpy.full(problem.num_groups, problem.placeable_devices[0])
@@ -87,15 +87,15 @@ def failing(name, body):
     return emplace.agent(name)(type("Failing", (), {"place": body}))
 
 
-def raises(self, problem, session):
+def raises(self, problem, evaluator):
     raise KeyError("no such thing")
 
 
 failing("py-raises", raises)
-failing("py-none", lambda self, problem, session: None)
-failing("py-short", lambda self, problem, session: [0])
-failing("py-wild", lambda self, problem, session: numpy.full(problem.num_groups, 99))
-failing("py-exits", lambda self, problem, session: exit("bye"))
+failing("py-none", lambda self, problem, evaluator: None)
+failing("py-short", lambda self, problem, evaluator: [0])
+failing("py-wild", lambda self, problem, evaluator: numpy.full(problem.num_groups, 99))
+failing("py-exits", lambda self, problem, evaluator: exit("bye"))
 
 SUITE = {
     "schema": "emplace-suite", "version": 1, "name": "mixed", "summary": "Python beside C++",
@@ -109,7 +109,7 @@ ENDLESS = """
 import emplace, time
 @emplace.agent("endless")
 class Endless:
-    def place(self, problem, session):
+    def place(self, problem, evaluator):
         print("begun", flush=True)
         while True:
             {body}
@@ -181,20 +181,20 @@ class Placing(unittest.TestCase):
         numpy.testing.assert_array_equal(one.placement, two.placement)
         self.assertNotEqual(one.step_time_us, other.step_time_us)
 
-    def test_the_best_of_a_session_is_the_least_of_its_evaluations(self):
+    def test_the_best_of_a_evaluator_is_the_least_of_its_evaluations(self):
         seen = []
 
         @emplace.agent("py-watched")
         class Watched:
-            def place(self, problem, session):
-                batch = numpy.random.default_rng(session.random.bits()).choice(problem.placeable_devices,
+            def place(self, problem, evaluator):
+                batch = numpy.random.default_rng(evaluator.random.bits()).choice(problem.placeable_devices,
                                                                                (20, problem.num_groups))
-                many = session.evaluate(batch)
-                seen.append((many, session.best_evaluation, session.share_used, session.evaluations_left))
-                many = session.evaluate(batch)
+                many = evaluator.evaluate(batch)
+                seen.append((many, evaluator.best_evaluation, evaluator.share_used, evaluator.evaluations_left))
+                many = evaluator.evaluate(batch)
                 seen.append(many)
                 numpy.testing.assert_array_equal(problem.evaluate(batch).objective_us, seen[0][0].objective_us)
-                return session.best_placement
+                return evaluator.best_placement
 
         placed = emplace.place(self.problem, Watched, evaluations=30)
         many, best, share, left = seen[0]
@@ -236,7 +236,7 @@ class Placing(unittest.TestCase):
     def test_placing_within_placing_and_from_threads(self):
         @emplace.agent("py-nested")
         class Nested:
-            def place(self, problem, session):
+            def place(self, problem, evaluator):
                 return emplace.place(problem, OneByOne, evaluations=20, threads=2).placement
 
         results = []
@@ -266,49 +266,49 @@ emplace.place(emplace.problem("inception-v3", "p2-8xlarge-2"), Endless, time_lim
             with self.subTest(body), subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as run:
                 ends_at_second_interrupt(self, run)
 
-    def test_threads_may_look_at_a_session_while_it_evaluates(self):
+    def test_threads_may_look_at_a_evaluator_while_it_evaluates(self):
         @emplace.agent("py-observed")
         class Observed:
-            def place(self, problem, session):
+            def place(self, problem, evaluator):
                 seen, stop = [], threading.Event()
 
                 def look():
                     while not stop.is_set():
-                        seen.append((session.best_evaluation, session.best_placement, session.evaluations_left,
-                                     session.random.uniform(3)))
+                        seen.append((evaluator.best_evaluation, evaluator.best_placement, evaluator.evaluations_left,
+                                     evaluator.random.uniform(3)))
 
                 def evaluate():
                     while not stop.is_set():
-                        session.evaluate(batch[:2])
+                        evaluator.evaluate(batch[:2])
 
                 batch = numpy.full((50, problem.num_groups), problem.placeable_devices[0])
                 threads = [threading.Thread(target=body) for body in (look, look, evaluate)]
                 for thread in threads:
                     thread.start()
                 for _ in range(20):
-                    session.evaluate(batch)
+                    evaluator.evaluate(batch)
                 stop.set()
                 for thread in threads:
                     thread.join()
                 assert seen
-                return session.best_placement
+                return evaluator.best_placement
 
         with ends_within(120):
             emplace.place(self.problem, Observed, evaluations=10**9)
 
-    def test_placements_may_look_at_their_session(self):
+    def test_placements_may_look_at_their_evaluator(self):
         @emplace.agent("py-looks")
         class Looks:
-            def place(self, problem, session):
+            def place(self, problem, evaluator):
                 class Placement:
                     def __array__(self, dtype=None):
-                        left.append(session.evaluations_left)
+                        left.append(evaluator.evaluations_left)
                         return numpy.full(problem.num_groups, problem.placeable_devices[0])
 
                 left = []
-                session.evaluate(Placement())
-                assert left and session.evaluations_left == left[0] - 1
-                return session.best_placement
+                evaluator.evaluate(Placement())
+                assert left and evaluator.evaluations_left == left[0] - 1
+                return evaluator.best_placement
 
         with ends_within(120):
             emplace.place(self.problem, Looks)
@@ -318,8 +318,8 @@ emplace.place(emplace.problem("inception-v3", "p2-8xlarge-2"), Endless, time_lim
 
         @emplace.agent("py-draws")
         class Draws:
-            def place(self, problem, session):
-                random = session.random
+            def place(self, problem, evaluator):
+                random = evaluator.random
                 for size, shape in ((3, (3,)), (numpy.int64(3), (3,)), (numpy.array(3), (3,)), (0, (0,)),
                                     ((2, numpy.int32(3)), (2, 3)), ([2, 3], (2, 3)), (numpy.array([2, 3]), (2, 3)),
                                     ((), ())):
@@ -352,7 +352,7 @@ class GoingWrong(unittest.TestCase):
         self.assertIsInstance(caught.exception.__cause__, KeyError)
 
     def test_classes_that_take_no_parameters(self):
-        good = type("Good", (), {"place": lambda self, problem, session: None})
+        good = type("Good", (), {"place": lambda self, problem, evaluator: None})
         emplace.agent("py-takes-none", parameters={"max-depth": 3})(good)
         with self.assertRaisesRegex(emplace.UnsupportedError, "TypeError: .*argument"):
             emplace.place(self.problem, good)
@@ -363,27 +363,27 @@ class GoingWrong(unittest.TestCase):
             with self.subTest(name), self.assertRaisesRegex(emplace.UnsupportedError, text):
                 emplace.place(self.problem, name)
 
-    def test_what_outlives_a_session(self):
+    def test_what_outlives_a_evaluator(self):
         kept = []
 
         @emplace.agent("py-keeps")
         class Keeps:
-            def place(self, problem, session):
-                kept.extend((problem, session, session.random, problem.edges))
+            def place(self, problem, evaluator):
+                kept.extend((problem, evaluator, evaluator.random, problem.edges))
                 return problem.placeable_devices[numpy.zeros(problem.num_groups, int)]
 
         emplace.place(emplace.problem("inception-v3", "p2-8xlarge-2", groups=16), Keeps)
         gc.collect()
-        problem, session, random, edges = kept
+        problem, evaluator, random, edges = kept
         self.assertGreater(problem.evaluate(numpy.zeros(problem.num_groups, int)).step_time_us, 0)
         self.assertEqual(len(edges), len(problem.edge_bytes))
-        for use in (lambda: session.evaluations, random.bits, lambda: random.uniform(3),
-                    lambda: session.evaluate(numpy.zeros(problem.num_groups, int))):
-            with self.assertRaisesRegex(emplace.UsageError, "the session has ended"):
+        for use in (lambda: evaluator.evaluations, random.bits, lambda: random.uniform(3),
+                    lambda: evaluator.evaluate(numpy.zeros(problem.num_groups, int))):
+            with self.assertRaisesRegex(emplace.UsageError, "the evaluator has ended"):
                 use()
 
     def test_wrong_registrations(self):
-        good = type("Good", (), {"place": lambda self, problem, session: None})
+        good = type("Good", (), {"place": lambda self, problem, evaluator: None})
         for text, call in (
                 ("there is an agent heft already", lambda: emplace.agent("heft")(good)),
                 ("expected a name such as", lambda: emplace.agent("My Agent")(good)),
@@ -399,7 +399,7 @@ class GoingWrong(unittest.TestCase):
         for device in (1, 2):
             @emplace.agent("py-again", deterministic=True)
             class Again:
-                def place(self, problem, session):
+                def place(self, problem, evaluator):
                     return numpy.full(problem.num_groups, device)
             self.assertEqual(set(emplace.place(self.problem, Again).placement), {device})
 
@@ -518,7 +518,7 @@ class Suites(unittest.TestCase):
 import emplace
 @emplace.agent("mine")
 class Mine:
-    def place(self, problem, session):
+    def place(self, problem, evaluator):
         return problem.placeable_devices[[0] * problem.num_groups]
 """
         done = run(good, "-o", "one")
@@ -554,7 +554,7 @@ class Mine:
 import emplace
 @emplace.agent("mine", kind="baseline", deterministic=True)
 class Mine:
-    def place(self, problem, session):
+    def place(self, problem, evaluator):
         return problem.placeable_devices[[{device}] * problem.num_groups]
 """)
         pathlib.Path(self.folder, "suite.json").write_text(json.dumps({**SUITE, "agents": ["heft"]}))

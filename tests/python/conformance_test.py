@@ -19,12 +19,12 @@ class Good:
     def __init__(self, tries, greedy, mode):
         self.tries = tries
 
-    def place(self, problem, session):
-        session.evaluate(first_device(problem))
+    def place(self, problem, evaluator):
+        evaluator.evaluate(first_device(problem))
         for _ in range(self.tries):
             devices = problem.placeable_devices
-            session.evaluate(devices[session.random.integers(len(devices), problem.num_groups)])
-        return first_device(problem) if session.best_placement is None else session.best_placement
+            evaluator.evaluate(devices[evaluator.random.integers(len(devices), problem.num_groups)])
+        return first_device(problem) if evaluator.best_placement is None else evaluator.best_placement
 
 
 class CheckAgent(unittest.TestCase):
@@ -40,17 +40,17 @@ class CheckAgent(unittest.TestCase):
 
     def test_mistakes_are_found(self):
         self.finds("nothing may be placed", "py-uses-cpu",
-                   lambda self, problem, session: numpy.full(problem.num_groups, problem.num_devices - 1))
+                   lambda self, problem, evaluator: numpy.full(problem.num_groups, problem.num_devices - 1))
         self.finds("ZeroDivisionError", "py-needs-budget",
-                   lambda self, problem, session: first_device(problem) + 0 * (1 // session.evaluations_left))
-        self.finds("calls itself deterministic", "py-seeded", lambda self, problem, session: problem.placeable_devices[
-            session.random.integers(len(problem.placeable_devices), problem.num_groups)], deterministic=True)
+                   lambda self, problem, evaluator: first_device(problem) + 0 * (1 // evaluator.evaluations_left))
+        self.finds("calls itself deterministic", "py-seeded", lambda self, problem, evaluator: problem.placeable_devices[
+            evaluator.random.integers(len(problem.placeable_devices), problem.num_groups)], deterministic=True)
         calls = itertools.count()
-        self.finds("two placements for one seed", "py-counts", lambda self, problem, session: first_device(problem) * 0
+        self.finds("two placements for one seed", "py-counts", lambda self, problem, evaluator: first_device(problem) * 0
                    + problem.placeable_devices[next(calls) % len(problem.placeable_devices)])
 
-        def worse(self, problem, session):
-            session.evaluate(first_device(problem))
+        def worse(self, problem, evaluator):
+            evaluator.evaluate(first_device(problem))
             return problem.placeable_devices[numpy.arange(problem.num_groups) % len(problem.placeable_devices)]
         self.finds("worse than the best", "py-worse", worse)
 
@@ -58,7 +58,7 @@ class CheckAgent(unittest.TestCase):
             def __init__(self, depth):
                 self.depth = 1 // depth
 
-            def place(self, problem, session):
+            def place(self, problem, evaluator):
                 return first_device(problem)
         emplace.agent("py-fragile", parameters={"depth": emplace.Parameter(1, 0, 3)})(Fragile)
         with self.assertRaisesRegex(AssertionError, "with depth=0: .*ZeroDivisionError"):
@@ -71,7 +71,7 @@ class CheckAgent(unittest.TestCase):
             def __init__(self, depth, width, rate):
                 seen.update((depth, width, rate))
 
-            def place(self, problem, session):
+            def place(self, problem, evaluator):
                 return first_device(problem)
         emplace.agent("py-unbounded", deterministic=True,
                       parameters={"depth": 3, "width": emplace.Parameter(4, min=1), "rate": 0.5})(Unbounded)

@@ -9,7 +9,7 @@ class CpuOnly final : public Agent {
  public:
   explicit CpuOnly(const Params&) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Evaluator&) override {
     const Cluster& cluster = problem.cluster();
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
       const Device& candidate = cluster.devices[static_cast<std::size_t>(device)];

@@ -16,18 +16,18 @@ class Random final : public Agent {
  public:
   explicit Random(const Params&) {}
 
-  Placement place(const Problem& problem, Session& session) override {
-    Placement first = random_placement(problem, session.random());
-    session.evaluate(first);
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
+    Placement first = random_placement(problem, evaluator.random());
+    evaluator.evaluate(first);
     std::vector<Placement> batch;
-    while (const std::int64_t left = session.evaluations_left()) {
+    while (const std::int64_t left = evaluator.budget().evaluations_left()) {
       batch.clear();
       for (std::int64_t i = std::min(kBatch, left); i > 0; --i) {
-        batch.push_back(random_placement(problem, session.random()));
+        batch.push_back(random_placement(problem, evaluator.random()));
       }
-      session.evaluate(batch);
+      evaluator.evaluate(batch);
     }
-    return session.best_placement().value_or(std::move(first));
+    return evaluator.incumbent().placement().value_or(std::move(first));
   }
 };
 

@@ -8,7 +8,7 @@ class RoundRobin final : public Agent {
  public:
   explicit RoundRobin(const Params&) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Evaluator&) override {
     const std::span<const DeviceId> devices = problem.placeable_devices();
     Placement placement(problem.num_groups());
     std::size_t next = 0;

@@ -96,6 +96,14 @@ class SctSchedule {
 
 // Baechi's m-SCT: the small communication times schedule of Hanen and Munier with the memory rule
 // of m-ETF, adapted to groups in the same way.
+Placement m_sct(const Problem& problem, Budget& budget, StepOrder order) {
+  const FavouriteChildren favourites =
+      favourite_children(problem, [&budget] { return budget.stopped(); });
+  return place_by_schedule(
+      problem, budget, order, IdleSlots::kLeave, MemoryRule::kAlways,
+      [&](MemorySchedule& schedule) { SctSchedule(problem, favourites, schedule).assign_all(); });
+}
+
 const AgentRegistration kMSct = list_scheduler(
     {.name = "m-sct",
      .summary = "m-etf that keeps favourite children on the device of their producer, by "
@@ -108,12 +116,7 @@ const AgentRegistration kMSct = list_scheduler(
                     "fits, it uses the device with the most memory left, and repairs the "
                     "placement.",
      .reference = "Baechi: Jeon et al., SoCC 2020; Hanen, Munier 1995"},
-    IdleSlots::kLeave, MemoryRule::kAlways, [](const Problem& problem, const Session& session) {
-      return [&problem, favourites = favourite_children(
-                            problem, [&] { return session.stopped(); })](MemorySchedule& schedule) {
-        SctSchedule(problem, favourites, schedule).assign_all();
-      };
-    });
+    m_sct);
 
 }  // namespace
 }  // namespace emplace::agents

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,6 +23,21 @@ GroupNesting::GroupNesting(const Grouping& fine, const Grouping& coarse)
                     group);
     }
   }
+  members_begin_.resize(index_of(num_coarse_) + 1);
+  for (const GroupId group : coarse_of_) {
+    ++members_begin_[index_of(group) + 1];
+  }
+  std::partial_sum(members_begin_.begin(), members_begin_.end(), members_begin_.begin());
+  members_.resize(coarse_of_.size());
+  std::vector<std::size_t> next(members_begin_.begin(), members_begin_.end() - 1);
+  for (GroupId group = 0; group < num_fine(); ++group) {
+    members_[next[index_of(coarse_of_[group])]++] = group;
+  }
+}
+
+std::span<const GroupId> GroupNesting::members(GroupId coarse) const {
+  const std::size_t begin = members_begin_[index_of(coarse)];
+  return std::span(members_).subspan(begin, members_begin_[index_of(coarse) + 1] - begin);
 }
 
 Placement GroupNesting::expand(const Placement& coarse) const {
@@ -66,14 +81,6 @@ Placement GroupNesting::project(const Problem& problem, const Placement& fine) c
   return coarse;
 }
 
-IdVector<GroupId, double> GroupNesting::least(IdSpan<GroupId, const double> fine) const {
-  IdVector<GroupId, double> least(index_of(num_coarse_), std::numeric_limits<double>::infinity());
-  for (GroupId group = 0; group < num_fine(); ++group) {
-    least[coarse_of_[group]] = std::min(least[coarse_of_[group]], fine[group]);
-  }
-  return least;
-}
-
 bool GroupNesting::can_express(const Placement& fine) const {
   if (fine.has_priorities()) {
     return false;  // project() drops them
@@ -87,6 +94,21 @@ bool GroupNesting::can_express(const Placement& fine) const {
     device = fine[group];
   }
   return true;
+}
+
+Placement GroupNesting::coarsen(const Placement& fine) const {
+  Placement coarse(num_coarse_);
+  for (GroupId group = 0; group < num_coarse_; ++group) {
+    coarse[group] = fine[members(group).front()];
+  }
+  if (fine.has_priorities()) {
+    IdVector<GroupId, Priority> priorities;
+    for (GroupId group = 0; group < num_coarse_; ++group) {
+      priorities.push_back(fine.priorities()[members(group).front()]);
+    }
+    coarse.set_priorities(std::move(priorities));
+  }
+  return coarse;
 }
 
 }  // namespace emplace::agents

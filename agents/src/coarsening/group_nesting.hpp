@@ -9,6 +9,10 @@
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
+#include <cstddef>
+#include <span>
+#include <vector>
+
 namespace emplace::agents {
 
 /// Which groups of a finer grouping make up each group of a coarser one.
@@ -23,6 +27,9 @@ class GroupNesting {
   /// Returns the coarse group that contains a fine one.
   GroupId coarse_of(GroupId fine) const { return coarse_of_[fine]; }
 
+  /// Returns the fine groups within a coarse one, ascending.
+  std::span<const GroupId> members(GroupId coarse) const;
+
   /// Returns the placement of the fine groups that is equivalent to `coarse`.
   Placement expand(const Placement& coarse) const;
 
@@ -31,15 +38,19 @@ class GroupNesting {
   /// of the fine groups.
   Placement project(const Problem& problem, const Placement& fine) const;
 
-  /// Returns the least value among the fine groups of each coarse group.
-  IdVector<GroupId, double> least(IdSpan<GroupId, const double> fine) const;
-
-  /// Returns whether some placement of the coarse groups is equivalent to `fine`.
+  /// Returns whether some placement of the coarse groups, without priorities, is equivalent to
+  /// `fine`.
   bool can_express(const Placement& fine) const;
+
+  /// Returns the placement of the coarse groups that is equivalent to `fine`. Requires: there is
+  /// one.
+  Placement coarsen(const Placement& fine) const;
 
  private:
   IdVector<GroupId, GroupId> coarse_of_;
   GroupId num_coarse_ = 0;
+  std::vector<GroupId> members_;            // by coarse group
+  std::vector<std::size_t> members_begin_;  // of each coarse group, and the end
 };
 
 }  // namespace emplace::agents

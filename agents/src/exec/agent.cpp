@@ -65,21 +65,21 @@ class Exec final : public Agent {
     }
   }
 
-  Placement place(const Problem& problem, Session& session) override {
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
     const Clock::time_point begin = Clock::now();
     const Clock::time_point limit = after(begin, time_limit_);
-    const std::uint64_t seed = session.random().next() >> kSeedShift;
+    const std::uint64_t seed = evaluator.random().next() >> kSeedShift;
     ChildProcess child(child_);
     const Seconds hello_limit = std::min(start_limit_, time_limit_);
-    const auto hello = receive(child, session, after(begin, hello_limit));
+    const auto hello = receive(child, evaluator, after(begin, hello_limit));
     if (!hello) {
       throw Error(ErrorCode::kIo, fmt::format("the program sent no hello within {} s{}",
                                               hello_limit.count(), child.last_error()));
     }
     expect_hello(*hello);
-    child.send(write_problem(problem, seed, session));
+    child.send(write_problem(problem, seed, evaluator));
     while (true) {
-      const auto line = receive(child, session, limit);
+      const auto line = receive(child, evaluator, limit);
       if (!line) {
         throw Error(ErrorCode::kIo, fmt::format("the program gave no placement within {} s{}",
                                                 time_limit_.count(), child.last_error()));
@@ -90,23 +90,23 @@ class Exec final : public Agent {
         return std::move(final->placement);
       }
       if (const auto* const request = std::get_if<EvaluateRequest>(&message)) {
-        const std::vector<Evaluation> evaluations = session.evaluate(request->placements);
-        child.send(write_evaluations(evaluations, session));
+        const std::vector<Evaluation> evaluations = evaluator.evaluate(request->placements);
+        child.send(write_evaluations(evaluations, evaluator));
       } else {
-        child.send(write_best(session));
+        child.send(write_best(evaluator));
       }
     }
   }
 
  private:
-  // Returns nothing if the limit is over. Where the session is stopped, throws kIo kStopGrace
+  // Returns nothing if the limit is over. Where the evaluator is stopped, throws kIo kStopGrace
   // later.
-  static std::optional<std::string> receive(ChildProcess& child, const Session& session,
+  static std::optional<std::string> receive(ChildProcess& child, const Evaluator& evaluator,
                                             Clock::time_point limit) {
     Clock::time_point deadline = limit;
     bool was_stopped = false;
     while (true) {
-      if (!was_stopped && session.stopped()) {
+      if (!was_stopped && evaluator.budget().stopped()) {
         was_stopped = true;
         deadline = std::min(limit, after(Clock::now(), kStopGrace));
       }

@@ -150,11 +150,11 @@ Json array_of(Index count, const Value& value) {
 }
 
 // Adds what is left of the budget.
-void add_budget(Json& json, const Session& session) {
-  const std::int64_t left = session.evaluations_left();
+void add_budget(Json& json, const Evaluator& evaluator) {
+  const std::int64_t left = evaluator.budget().evaluations_left();
   // Time is the budget then; the number is only a large one.
-  json.add("evaluations_left", left > Session::kUnlimited / 2 ? Json() : Json(left));
-  json.add("seconds_left", session.seconds_left());
+  json.add("evaluations_left", left > Budget::kUnlimited / 2 ? Json() : Json(left));
+  json.add("seconds_left", evaluator.budget().seconds_left());
 }
 
 std::string_view to_string(EvaluationStatus status) {
@@ -260,13 +260,13 @@ AgentMessage read_message(std::string_view line, const Problem& problem) {
   refuse("something other than \"evaluate\": [...], \"best\": true and \"placement\": [...]", line);
 }
 
-std::string write_problem(const Problem& problem, std::uint64_t seed, const Session& session) {
+std::string write_problem(const Problem& problem, std::uint64_t seed, const Evaluator& evaluator) {
   Json json = {{"protocol", kExecProtocol},
                {"version", kExecProtocolVersion},
                {"graph", problem.graph()[boost::graph_bundle].name},
                {"cluster", problem.cluster().name},
                {"seed", seed}};
-  add_budget(json, session);
+  add_budget(json, evaluator);
   json.add("devices", devices_of(problem));
   json.add("groups", groups_of(problem));
   const std::span<const GroupEdge> edges = problem.group_edges();
@@ -277,7 +277,7 @@ std::string write_problem(const Problem& problem, std::uint64_t seed, const Sess
   return Json{{"problem", json}}.text();
 }
 
-std::string write_evaluations(std::span<const Evaluation> evaluations, const Session& session) {
+std::string write_evaluations(std::span<const Evaluation> evaluations, const Evaluator& evaluator) {
   JsonColumns columns = {"step_time_us", "bytes_over", "objective_us", "status"};
   for (const Evaluation& evaluation : evaluations) {
     // An evaluation beyond the budget has no time.
@@ -288,14 +288,14 @@ std::string write_evaluations(std::span<const Evaluation> evaluations, const Ses
     columns["status"].push_back(to_string(evaluation.status));
   }
   Json json = columns.json();
-  add_budget(json, session);
+  add_budget(json, evaluator);
   return std::move(json).text();
 }
 
-std::string write_best(const Session& session) {
+std::string write_best(const Evaluator& evaluator) {
   Json best;
-  if (const auto& placement = session.best_placement()) {
-    const Evaluation& evaluation = session.best_evaluation();
+  if (const auto& placement = evaluator.incumbent().placement()) {
+    const Evaluation& evaluation = evaluator.incumbent().evaluation();
     best = {{"placement", placement->devices()},
             {"step_time_us", evaluation.step_time_us},
             {"bytes_over", evaluation.bytes_over},
@@ -303,7 +303,7 @@ std::string write_best(const Session& session) {
             {"status", to_string(evaluation.status)}};
   }
   Json json = {{"best", best}};
-  add_budget(json, session);
+  add_budget(json, evaluator);
   return std::move(json).text();
 }
 

@@ -3,7 +3,7 @@
 // The messages between emplace and a program that places (docs/reference/agent-protocol.md): one
 // JSON object in a line each. Functions that write return a line without the line feed.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
@@ -40,12 +40,12 @@ void expect_hello(std::string_view line);
 AgentMessage read_message(std::string_view line, const Problem& problem);
 
 /// Writes the problem, the seed and the budget.
-std::string write_problem(const Problem& problem, std::uint64_t seed, const Session& session);
+std::string write_problem(const Problem& problem, std::uint64_t seed, const Evaluator& evaluator);
 
 /// Writes the answer to an EvaluateRequest.
-std::string write_evaluations(std::span<const Evaluation> evaluations, const Session& session);
+std::string write_evaluations(std::span<const Evaluation> evaluations, const Evaluator& evaluator);
 
 /// Writes the answer to a BestRequest.
-std::string write_best(const Session& session);
+std::string write_best(const Evaluator& evaluator);
 
 }  // namespace emplace::agents

@@ -1,3 +1,5 @@
+#include "heuristic/heuristics.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/base/id_vector.hpp>
 
@@ -75,6 +77,91 @@ auto majority(const Problem& problem, GroupId group, KeyOf key_of) {
       ->first;
 }
 
+// Returns the number of layers (the largest index plus 1) if any layer has steps, else 0.
+std::size_t count_unrolled_layers(const OpGraph& graph) {
+  std::size_t layers = 0;
+  bool is_unrolled = false;
+  for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
+    const std::string_view scope = graph[op].scope;
+    if (const auto layer = layer_of(scope)) {
+      layers = std::max(layers, *layer + 1);
+      is_unrolled = is_unrolled || number_after("step_", scope);
+    }
+  }
+  return is_unrolled ? layers : 0;
+}
+
+Placement spread_layers(const Problem& problem, std::size_t layers) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  const auto device_of_layer = [&](std::size_t layer) {
+    return devices[devices.size() < layers ? layer * devices.size() / layers : layer];
+  };
+  const auto device_of = [&](std::string_view scope) {
+    if (const auto layer = layer_of(scope)) {
+      return device_of_layer(*layer);
+    }
+    const bool is_top = has_element(scope, "attention") || has_element(scope, "softmax");
+    return device_of_layer(is_top ? layers - 1 : 0);
+  };
+  Placement placement(problem.num_groups(), devices.front());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    placement[group] = majority(problem, group, device_of);
+  }
+  return placement;
+}
+
+Placement spread_branches(const Problem& problem,
+                          const IdVector<GroupId, std::optional<std::size_t>>& branches) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  Placement placement(problem.num_groups(), devices.front());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    if (const auto branch = branches[group]) {
+      const std::size_t device = *branch < kBranchDevice.size() ? kBranchDevice[*branch] : *branch;
+      placement[group] = devices[device % devices.size()];
+    }
+  }
+  return placement;
+}
+
+Placement cut_layers(const Problem& problem) {
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  struct Layer {
+    double cost_us = 0;
+    std::vector<GroupId> groups{};
+  };
+  std::vector<Layer> layers;
+  std::map<std::string_view, std::size_t> layer_of;
+  double total_us = 0;
+  for (const GroupId group : problem.group_order()) {
+    const auto scope = majority(problem, group, [](std::string_view path) { return path; });
+    // A group without a scope is a layer of its own.
+    const std::size_t layer =
+        scope.empty() ? layers.size() : layer_of.try_emplace(scope, layers.size()).first->second;
+    if (layer == layers.size()) {
+      layers.emplace_back();
+    }
+    const double cost_us = problem.group_cost_us(group, devices.front());
+    layers[layer].cost_us += cost_us;
+    layers[layer].groups.push_back(group);
+    total_us += cost_us;
+  }
+
+  Placement placement(problem.num_groups(), devices.front());
+  double before_us = 0;
+  for (const Layer& layer : layers) {
+    // A layer belongs to the piece in which its middle lies.
+    const double middle = total_us > 0 ? (before_us + layer.cost_us / 2) / total_us : 0;
+    const auto piece = static_cast<std::size_t>(middle * static_cast<double>(devices.size()));
+    for (const GroupId group : layer.groups) {
+      placement[group] = devices[std::min(piece, devices.size() - 1)];
+    }
+    before_us += layer.cost_us;
+  }
+  return placement;
+}
+
+}  // namespace
+
 // Places by the names of layers, as a person would. Layers that are unrolled over time ("layer_<i>"
 // with "step_<t>" in it) have a device each: layer i of L, of an encoder as of a decoder, is on
 // device i, or i N / L where devices are fewer; attention and softmax are with the last layer,
@@ -82,107 +169,26 @@ auto majority(const Problem& problem, GroupId group, KeyOf key_of) {
 // each block goes to device kBranchDevice[i] mod N and all else (stem, concatenations, head) to the
 // first. Otherwise the layers are cut into N contiguous pieces of equal cost, in the order in which
 // they first run, so that the backward pass of a layer stays with its weights.
+Placement human_expert(const Problem& problem) {
+  if (const std::size_t layers = count_unrolled_layers(problem.graph()); layers > 0) {
+    return spread_layers(problem, layers);
+  }
+  IdVector<GroupId, std::optional<std::size_t>> branches;
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    branches.push_back(majority(problem, group, branch_of));
+  }
+  const bool has_branches = std::ranges::any_of(
+      branches, [](const std::optional<std::size_t>& branch) { return branch.has_value(); });
+  return has_branches ? spread_branches(problem, branches) : cut_layers(problem);
+}
+
+namespace {
+
 class HumanExpert final : public Agent {
  public:
   explicit HumanExpert(const Params&) {}
 
-  Placement place(const Problem& problem, Session&) override {
-    if (const std::size_t layers = count_unrolled_layers(problem.graph()); layers > 0) {
-      return spread_layers(problem, layers);
-    }
-    IdVector<GroupId, std::optional<std::size_t>> branches;
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      branches.push_back(majority(problem, group, branch_of));
-    }
-    const bool has_branches = std::ranges::any_of(
-        branches, [](const std::optional<std::size_t>& branch) { return branch.has_value(); });
-    return has_branches ? spread_branches(problem, branches) : cut_layers(problem);
-  }
-
- private:
-  // Returns the number of layers (the largest index plus 1) if any layer has steps, else 0.
-  static std::size_t count_unrolled_layers(const OpGraph& graph) {
-    std::size_t layers = 0;
-    bool is_unrolled = false;
-    for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
-      const std::string_view scope = graph[op].scope;
-      if (const auto layer = layer_of(scope)) {
-        layers = std::max(layers, *layer + 1);
-        is_unrolled = is_unrolled || number_after("step_", scope);
-      }
-    }
-    return is_unrolled ? layers : 0;
-  }
-
-  static Placement spread_layers(const Problem& problem, std::size_t layers) {
-    const std::span<const DeviceId> devices = problem.placeable_devices();
-    const auto device_of_layer = [&](std::size_t layer) {
-      return devices[devices.size() < layers ? layer * devices.size() / layers : layer];
-    };
-    const auto device_of = [&](std::string_view scope) {
-      if (const auto layer = layer_of(scope)) {
-        return device_of_layer(*layer);
-      }
-      const bool is_top = has_element(scope, "attention") || has_element(scope, "softmax");
-      return device_of_layer(is_top ? layers - 1 : 0);
-    };
-    Placement placement(problem.num_groups(), devices.front());
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      placement[group] = majority(problem, group, device_of);
-    }
-    return placement;
-  }
-
-  static Placement spread_branches(const Problem& problem,
-                                   const IdVector<GroupId, std::optional<std::size_t>>& branches) {
-    const std::span<const DeviceId> devices = problem.placeable_devices();
-    Placement placement(problem.num_groups(), devices.front());
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      if (const auto branch = branches[group]) {
-        const std::size_t device =
-            *branch < kBranchDevice.size() ? kBranchDevice[*branch] : *branch;
-        placement[group] = devices[device % devices.size()];
-      }
-    }
-    return placement;
-  }
-
-  static Placement cut_layers(const Problem& problem) {
-    const std::span<const DeviceId> devices = problem.placeable_devices();
-    struct Layer {
-      double cost_us = 0;
-      std::vector<GroupId> groups{};
-    };
-    std::vector<Layer> layers;
-    std::map<std::string_view, std::size_t> layer_of;
-    double total_us = 0;
-    for (const GroupId group : problem.group_order()) {
-      const auto scope = majority(problem, group, [](std::string_view path) { return path; });
-      // A group without a scope is a layer of its own.
-      const std::size_t layer =
-          scope.empty() ? layers.size() : layer_of.try_emplace(scope, layers.size()).first->second;
-      if (layer == layers.size()) {
-        layers.emplace_back();
-      }
-      const double cost_us = problem.group_cost_us(group, devices.front());
-      layers[layer].cost_us += cost_us;
-      layers[layer].groups.push_back(group);
-      total_us += cost_us;
-    }
-
-    Placement placement(problem.num_groups(), devices.front());
-    double before_us = 0;
-    for (const Layer& layer : layers) {
-      // A layer belongs to the piece in which its middle lies.
-      const double middle = total_us > 0 ? (before_us + layer.cost_us / 2) / total_us : 0;
-      const auto piece = static_cast<std::size_t>(middle * static_cast<double>(devices.size()));
-      for (const GroupId group : layer.groups) {
-        placement[group] = devices[std::min(piece, devices.size() - 1)];
-      }
-      before_us += layer.cost_us;
-    }
-    return placement;
-  }
+  Placement place(const Problem& problem, Evaluator&) override { return human_expert(problem); }
 };
 
 EMPLACE_REGISTER_AGENT(

@@ -1,3 +1,4 @@
+#include "heuristics.hpp"
 #include "list_scheduling.hpp"
 #include "ranks.hpp"
 
@@ -23,6 +24,8 @@ std::vector<GroupId> critical_path(const Problem& problem, const GroupTimes& to_
   return path;
 }
 
+}  // namespace
+
 // Critical path on a processor: the priority of a group is the length of the longest path through
 // it, upward plus downward rank, with mean costs and transfer times. The groups of a critical path
 // all go to the device that runs them in the least time, and the others where they end first, also
@@ -30,6 +33,38 @@ std::vector<GroupId> critical_path(const Problem& problem, const GroupTimes& to_
 // that no sums of ranks are compared. Where the step then does not fit, devices with room for the
 // group come first, for the critical path too.
 // O(edges * devices + groups * devices * log(groups)), idle slots aside (busy_times.hpp).
+Placement cpop(const Problem& problem, Budget& budget, StepOrder order) {
+  const GroupTimes costs_us = mean_costs_us(problem);
+  const GroupTimes to_end_us = times_to_end_us(problem, costs_us, Transfers::kMean);
+  const GroupTimes from_start_us = times_from_start_us(problem, costs_us, Transfers::kMean);
+  GroupTimes through_us(problem.num_groups());
+  std::ranges::transform(to_end_us, from_start_us, through_us.begin(), std::plus<>());
+
+  const std::vector<GroupId> path = critical_path(problem, to_end_us);
+  const DeviceId path_device = least_device(problem, [&](DeviceId device) {
+    double sum_us = 0;
+    for (const GroupId group : path) {
+      sum_us += problem.group_cost_us(group, device);
+    }
+    return sum_us;
+  });
+  IdVector<GroupId, bool> is_on_path(problem.num_groups(), false);
+  for (const GroupId group : path) {
+    is_on_path[group] = true;
+  }
+  const std::vector<GroupId> by_priority = order_by_priority(problem, through_us);
+  return place_by_schedule(
+      problem, budget, order, IdleSlots::kFill, MemoryRule::kWhereNeeded,
+      [&](MemorySchedule& schedule) {
+        assign_in_order(problem, schedule, by_priority, [&](GroupId group, DeviceId device) {
+          return std::pair(is_on_path[group] && device != path_device,
+                           schedule.finish_if(group, device));
+        });
+      });
+}
+
+namespace {
+
 const AgentRegistration kCpop = list_scheduler(
     {.name = "cpop",
      .summary = "list scheduling with the critical path on one device",
@@ -40,33 +75,7 @@ const AgentRegistration kCpop = list_scheduler(
                     "heft does better. Where the placement does not fit into memory, "
                     "devices with room come first, and the placement is repaired.",
      .reference = "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002"},
-    IdleSlots::kFill, MemoryRule::kWhereNeeded, [](const Problem& problem, const Session&) {
-      const GroupTimes costs_us = mean_costs_us(problem);
-      const GroupTimes to_end_us = times_to_end_us(problem, costs_us, Transfers::kMean);
-      const GroupTimes from_start_us = times_from_start_us(problem, costs_us, Transfers::kMean);
-      GroupTimes through_us(problem.num_groups());
-      std::ranges::transform(to_end_us, from_start_us, through_us.begin(), std::plus<>());
-
-      const std::vector<GroupId> path = critical_path(problem, to_end_us);
-      const DeviceId path_device = least_device(problem, [&](DeviceId device) {
-        double sum_us = 0;
-        for (const GroupId group : path) {
-          sum_us += problem.group_cost_us(group, device);
-        }
-        return sum_us;
-      });
-      IdVector<GroupId, bool> is_on_path(problem.num_groups(), false);
-      for (const GroupId group : path) {
-        is_on_path[group] = true;
-      }
-      return [&problem, path_device, is_on_path = std::move(is_on_path),
-              order = order_by_priority(problem, through_us)](MemorySchedule& schedule) {
-        assign_in_order(problem, schedule, order, [&](GroupId group, DeviceId device) {
-          return std::pair(is_on_path[group] && device != path_device,
-                           schedule.finish_if(group, device));
-        });
-      };
-    });
+    cpop);
 
 }  // namespace
 }  // namespace emplace::agents

@@ -1,10 +1,10 @@
+#include "heuristics.hpp"
 #include "list_scheduling.hpp"
 #include "ranks.hpp"
 
 #include <utility>
 
 namespace emplace::agents {
-namespace {
 
 // Dynamic level scheduling: repeatedly takes, of all ready groups and devices, the pair with the
 // highest dynamic level
@@ -13,6 +13,22 @@ namespace {
 // of the step, without transfers. This is DL1 of Sih and Lee; their corrections for the descendants
 // and for scarce resources are left out, as in most later comparisons. Where the step then does not
 // fit, pairs of a device with room for the group come first. O(groups * ready groups * devices).
+Placement dls(const Problem& problem, Budget& budget, StepOrder order) {
+  GroupTimes median_us = median_costs_us(problem);
+  GroupTimes level_us = times_to_end_us(problem, median_us, Transfers::kIgnored);
+  return place_by_schedule(
+      problem, budget, order, IdleSlots::kLeave, MemoryRule::kWhereNeeded,
+      [&](MemorySchedule& schedule) {
+        assign_least_pairs(problem, schedule, [&](GroupId group, DeviceId device) {
+          const double dynamic_level_us =
+              level_us[group] + median_us[group] - schedule.finish_if(group, device);
+          return -dynamic_level_us;
+        });
+      });
+}
+
+namespace {
+
 const AgentRegistration kDls = list_scheduler(
     {.name = "dls",
      .summary = "list scheduling: the ready group and device of the highest "
@@ -24,18 +40,7 @@ const AgentRegistration kDls = list_scheduler(
          "heft: it weighs urgency against waiting at each step. Where the placement does not fit "
          "into memory, devices with room come first, and the placement is repaired.",
      .reference = "Sih, Lee, IEEE TPDS 4(2), 1993"},
-    IdleSlots::kLeave, MemoryRule::kWhereNeeded, [](const Problem& problem, const Session&) {
-      GroupTimes median_us = median_costs_us(problem);
-      GroupTimes level_us = times_to_end_us(problem, median_us, Transfers::kIgnored);
-      return [&problem, median_us = std::move(median_us),
-              level_us = std::move(level_us)](MemorySchedule& schedule) {
-        assign_least_pairs(problem, schedule, [&](GroupId group, DeviceId device) {
-          const double dynamic_level_us =
-              level_us[group] + median_us[group] - schedule.finish_if(group, device);
-          return -dynamic_level_us;
-        });
-      };
-    });
+    dls);
 
 }  // namespace
 }  // namespace emplace::agents

@@ -1,3 +1,4 @@
+#include "heuristics.hpp"
 #include "list_scheduling.hpp"
 #include "ranks.hpp"
 
@@ -104,12 +105,31 @@ void assign_earliest(const Problem& problem, MemorySchedule& schedule, const Gro
   }
 }
 
+}  // namespace
+
 // Earliest task first: repeatedly takes, of all ready groups and devices, the pair that can start
 // first. Ties go to the group with the highest static level (its cost is that on the fastest
 // device), then to topological order, then to the device that ends it sooner (Hwang et al. have
 // identical processors), then to the first device. Where the step then does not fit, pairs of a
 // device with room for the group come first. O(groups * devices * log(groups)); where memory is
 // looked at, O(groups * ready groups * devices).
+Placement etf(const Problem& problem, Budget& budget, StepOrder order) {
+  const GroupTimes level_us =
+      times_to_end_us(problem, least_costs_us(problem), Transfers::kIgnored);
+  return place_by_schedule(
+      problem, budget, order, IdleSlots::kLeave, MemoryRule::kWhereNeeded,
+      [&](MemorySchedule& schedule) {
+        if (!schedule.looks_at_memory()) {
+          assign_earliest(problem, schedule, level_us);
+        }
+        assign_least_pairs(problem, schedule, [&](GroupId group, DeviceId device) {
+          return std::pair(schedule.start_if(group, device), -level_us[group]);
+        });
+      });
+}
+
+namespace {
+
 const AgentRegistration kEtf = list_scheduler(
     {.name = "etf",
      .summary = "list scheduling: the ready group and device that can start "
@@ -120,17 +140,7 @@ const AgentRegistration kEtf = list_scheduler(
          "the step. It takes milliseconds. Where the placement does not fit into memory, devices "
          "with room come first, and the placement is repaired; m-etf always considers memory.",
      .reference = "Hwang, Chow, Anger, Lee, SIAM J. Comput. 18(2), 1989"},
-    IdleSlots::kLeave, MemoryRule::kWhereNeeded, [](const Problem& problem, const Session&) {
-      return [&problem, level_us = times_to_end_us(problem, least_costs_us(problem),
-                                                   Transfers::kIgnored)](MemorySchedule& schedule) {
-        if (!schedule.looks_at_memory()) {
-          assign_earliest(problem, schedule, level_us);
-        }
-        assign_least_pairs(problem, schedule, [&](GroupId group, DeviceId device) {
-          return std::pair(schedule.start_if(group, device), -level_us[group]);
-        });
-      };
-    });
+    etf);
 
 }  // namespace
 }  // namespace emplace::agents

@@ -32,18 +32,31 @@ StepOrder order_of(const Params& params) {
   return static_cast<StepOrder>(choice - kOrders.begin());
 }
 
-Placement place_by_schedule(const Problem& problem, Session& session, IdleSlots idle_slots,
-                            MemoryRule memory_rule, StepOrder order, const AssignAll& assign_all) {
+class ListSchedulingAgent final : public Agent {
+ public:
+  ListSchedulingAgent(ListScheduler* scheduler, StepOrder order)
+      : scheduler_(scheduler), order_(order) {}
+
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
+    return scheduler_(problem, evaluator.budget(), order_);
+  }
+
+ private:
+  ListScheduler* scheduler_;
+  StepOrder order_;
+};
+
+}  // namespace
+
+Placement place_by_schedule(const Problem& problem, Budget& budget, StepOrder order,
+                            IdleSlots idle_slots, MemoryRule memory_rule,
+                            const AssignAll& assign_all) {
   const auto placed = [&](bool keeps_order) {
     const auto scheduled = [&](const MemoryReserve* reserve) {
-      MemorySchedule schedule(problem, idle_slots, reserve, &session);
+      MemorySchedule schedule(problem, idle_slots, reserve, &budget);
       assign_all(schedule);
       if (!schedule.ready_groups().empty()) {  // it was stopped
-        Placement placement(problem.num_groups());
-        for (GroupId group = 0; group < problem.num_groups(); ++group) {
-          placement[group] = problem.placeable_devices().front();
-        }
-        return placement;
+        return Placement(problem.num_groups(), problem.placeable_devices().front());
       }
       IdVector<GroupId, Priority> priorities;
       if (keeps_order) {
@@ -55,7 +68,7 @@ Placement place_by_schedule(const Problem& problem, Session& session, IdleSlots 
     };
     const MemoryReserve none(problem.num_devices(), 0);
     return fit_into_memory(
-        problem, session, scheduled(memory_rule == MemoryRule::kAlways ? &none : nullptr),
+        problem, budget, scheduled(memory_rule == MemoryRule::kAlways ? &none : nullptr),
         [&scheduled](const MemoryReserve& reserve) { return scheduled(&reserve); });
   };
   if (order != StepOrder::kFaster) {
@@ -64,46 +77,19 @@ Placement place_by_schedule(const Problem& problem, Session& session, IdleSlots 
   Placement by_queue = placed(false);
   Placement by_plan = placed(true);
   constexpr std::int64_t kCompared = 2;
-  if (session.evaluations_left() < kCompared) {
+  if (budget.evaluations_left() < kCompared) {
     return by_queue;
   }
   Simulator simulator(problem);
-  session.charge(kCompared);
+  budget.charge(kCompared);
   return cost_of(simulator, by_plan) < cost_of(simulator, by_queue) ? by_plan : by_queue;
 }
 
-class ListScheduler final : public Agent {
- public:
-  using Scheduler = std::function<AssignAll(const Problem&, const Session&)>;
-
-  ListScheduler(IdleSlots idle_slots, MemoryRule memory_rule, StepOrder order, Scheduler scheduler)
-      : idle_slots_(idle_slots),
-        memory_rule_(memory_rule),
-        order_(order),
-        scheduler_(std::move(scheduler)) {}
-
-  Placement place(const Problem& problem, Session& session) override {
-    return place_by_schedule(problem, session, idle_slots_, memory_rule_, order_,
-                             scheduler_(problem, session));
-  }
-
- private:
-  IdleSlots idle_slots_;
-  MemoryRule memory_rule_;
-  StepOrder order_;
-  Scheduler scheduler_;
-};
-
-}  // namespace
-
-AgentRegistration list_scheduler(
-    AgentInfo info, IdleSlots idle_slots, MemoryRule memory_rule,
-    const std::function<AssignAll(const Problem&, const Session&)>& scheduler) {
+AgentRegistration list_scheduler(AgentInfo info, ListScheduler* scheduler) {
   info.kind = AgentKind::kHeuristic;
   info.parameters = {order_parameter()};
-  return {std::move(info), [=](const Params& params) {
-            return std::make_unique<ListScheduler>(idle_slots, memory_rule, order_of(params),
-                                                   scheduler);
+  return {std::move(info), [scheduler](const Params& params) {
+            return std::make_unique<ListSchedulingAgent>(scheduler, order_of(params));
           }};
 }
 

@@ -4,11 +4,12 @@
 // Where the step then does not fit into memory, it does so again, told which devices are too full
 // for a group (memory_fit.hpp).
 
+#include "heuristics.hpp"
 #include "memory_fit.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/agents/budget.hpp>
 #include <emplace/agents/list_schedule.hpp>
-#include <emplace/agents/session.hpp>
 #include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -26,8 +27,8 @@ class MemorySchedule : public ListSchedule {
  public:
   /// Starts an empty schedule, which looks at memory if there is a reserve.
   MemorySchedule(const Problem& problem, IdleSlots idle_slots, const MemoryReserve* reserve,
-                 const Session* session = nullptr)
-      : ListSchedule(problem, idle_slots), looks_at_memory_(reserve != nullptr), session_(session) {
+                 const Budget* budget = nullptr)
+      : ListSchedule(problem, idle_slots), looks_at_memory_(reserve != nullptr), budget_(budget) {
     if (looks_at_memory_) {
       this->reserve(*reserve);
     }
@@ -40,16 +41,16 @@ class MemorySchedule : public ListSchedule {
     return looks_at_memory_ && !fits(group, device);
   }
 
-  /// Says whether the session, if there is one, was stopped.
-  bool is_stopped() const { return session_ != nullptr && session_->stopped(); }
+  /// Says whether the budget, if there is one, was stopped.
+  bool is_stopped() const { return budget_ != nullptr && budget_->stopped(); }
 
-  /// Says whether groups are left to assign, and the session was not stopped. O(ready groups) after
-  /// an assign().
+  /// Says whether groups are left to assign, and the budget was not stopped. O(ready groups)
+  /// after an assign().
   bool goes_on() const { return !ready_groups().empty() && !is_stopped(); }
 
  private:
   bool looks_at_memory_;
-  const Session* session_;
+  const Budget* budget_;
 };
 
 /// Says from when on a scheduler looks at memory.
@@ -58,23 +59,17 @@ enum class MemoryRule : std::uint8_t {
   kAlways,       ///< published with memory
 };
 
-/// Says in which order devices run the groups of a placement.
-enum class StepOrder : std::uint8_t {
-  kQueue,   ///< that of the cluster: the placement has no priorities
-  kPlan,    ///< that of the schedule, as priorities
-  kFaster,  ///< whichever of the two gives the faster step
-};
-
 /// Assigns all groups to an empty schedule, as long as MemorySchedule::goes_on().
 using AssignAll = std::function<void(MemorySchedule&)>;
 
-/// Registers an agent that places by the schedule that `scheduler(problem, session)` makes; where
-/// that does not fit, by one that does if it can be found (fit_into_memory()). Where the session is
-/// stopped, all groups are on one device. The agent is a heuristic with the parameter `order`, a
-/// StepOrder.
-AgentRegistration list_scheduler(
-    AgentInfo info, IdleSlots idle_slots, MemoryRule memory_rule,
-    const std::function<AssignAll(const Problem&, const Session&)>& scheduler);
+/// Places by the schedule that `assign_all` makes; where that does not fit, by one that does if it
+/// can be found (fit_into_memory()). Where the budget is stopped, all groups are on one device.
+Placement place_by_schedule(const Problem& problem, Budget& budget, StepOrder order,
+                            IdleSlots idle_slots, MemoryRule memory_rule,
+                            const AssignAll& assign_all);
+
+/// Registers a list scheduler as a heuristic with the parameter `order`, a StepOrder.
+AgentRegistration list_scheduler(AgentInfo info, ListScheduler* scheduler);
 
 /// Returns the placeable device with the least `key(device)`, the first among equals.
 template <class Key>

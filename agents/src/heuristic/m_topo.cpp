@@ -1,20 +1,26 @@
+#include "heuristics.hpp"
 #include "memory_fit.hpp"
 
 #include <emplace/agents/agent.hpp>
 
 namespace emplace::agents {
-namespace {
 
 // Baechi's m-TOPO (fill_in_order()), repaired where the step does not fit.
+Placement m_topo(const Problem& problem, Budget& budget) {
+  const auto fill = [&problem](const MemoryReserve& reserve) {
+    return fill_in_order(problem, reserve);
+  };
+  return fit_into_memory(problem, budget, fill(MemoryReserve(problem.num_devices(), 0)), fill);
+}
+
+namespace {
+
 class MTopo final : public Agent {
  public:
   explicit MTopo(const Params&) {}
 
-  Placement place(const Problem& problem, Session& session) override {
-    const auto fill = [&problem](const MemoryReserve& reserve) {
-      return fill_in_order(problem, reserve);
-    };
-    return fit_into_memory(problem, session, fill(MemoryReserve(problem.num_devices(), 0)), fill);
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
+    return m_topo(problem, evaluator.budget());
   }
 };
 

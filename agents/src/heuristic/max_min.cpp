@@ -1,3 +1,4 @@
+#include "heuristics.hpp"
 #include "list_scheduling.hpp"
 
 namespace emplace::agents {
@@ -17,9 +18,23 @@ GroupOnDevice latest_of_earliest(const Problem& problem, const MemorySchedule& s
   return latest;
 }
 
+}  // namespace
+
 // Repeatedly takes the ready group whose earliest finish is the latest, and puts it on the device
 // of that finish: long groups go first, so that short ones fill up at the end. Ties go to
 // topological order. Else as min-min. O(groups * ready groups * devices).
+Placement max_min(const Problem& problem, Budget& budget, StepOrder order) {
+  return place_by_schedule(problem, budget, order, IdleSlots::kLeave, MemoryRule::kWhereNeeded,
+                           [&](MemorySchedule& schedule) {
+                             while (schedule.goes_on()) {
+                               const auto [group, device] = latest_of_earliest(problem, schedule);
+                               schedule.assign(group, device);
+                             }
+                           });
+}
+
+namespace {
+
 const AgentRegistration kMaxMin = list_scheduler(
     {.name = "max-min",
      .summary = "list scheduling: the ready group that ends last where it "
@@ -31,14 +46,7 @@ const AgentRegistration kMaxMin = list_scheduler(
          "fit into memory, devices with room come first, and the placement is repaired.",
      .reference = "Ibarra, Kim, J. ACM 24(2), 1977; Braun et al., J. Parallel Distrib. "
                   "Comput. 61(6), 2001"},
-    IdleSlots::kLeave, MemoryRule::kWhereNeeded, [](const Problem& problem, const Session&) {
-      return [&problem](MemorySchedule& schedule) {
-        while (schedule.goes_on()) {
-          const auto [group, device] = latest_of_earliest(problem, schedule);
-          schedule.assign(group, device);
-        }
-      };
-    });
+    max_min);
 
 }  // namespace
 }  // namespace emplace::agents

@@ -28,15 +28,15 @@ void add_bytes_over(const Problem& problem, const SimResult& result, MemoryReser
 // Looks for the best placement of a problem that fits.
 class FitSearch {
  public:
-  FitSearch(const Problem& problem, Session& session, Simulator& simulator)
-      : problem_(problem), session_(session), simulator_(simulator) {}
+  FitSearch(const Problem& problem, Budget& budget, Simulator& simulator)
+      : problem_(problem), budget_(budget), simulator_(simulator) {}
 
   // Repairs a placement and keeps it if it is the best. Its first simulation was made before.
   // Requires: the budget is not spent.
   void repair_one(const Placement& placement) {
     Repair repaired = repair(problem_, simulator_, placement,
-                             std::min(kMaxSimulations, session_.evaluations_left() + 1));
-    session_.charge(repaired.simulations - 1);
+                             std::min(kMaxSimulations, budget_.evaluations_left() + 1));
+    budget_.charge(repaired.simulations - 1);
     if (best_.placement.size() == 0 || is_better(repaired, best_)) {
       best_ = std::move(repaired);
     }
@@ -46,13 +46,13 @@ class FitSearch {
   void repair_all(const std::function<Placement(const MemoryReserve&)>& schedule) {
     MemoryReserve reserve(problem_.num_devices(), 0);
     Placement last;
-    for (int attempt = 0; attempt < kMaxAttempts && !session_.exhausted(); ++attempt) {
+    for (int attempt = 0; attempt < kMaxAttempts && !budget_.exhausted(); ++attempt) {
       const Placement placement = schedule(reserve);
       const SimResult& result = simulator_.run(placement);
-      session_.charge(1);
+      budget_.charge(1);
       const bool fits = result.status == StepStatus::kOk;
       add_bytes_over(problem_, result, reserve);
-      if (placement != last && !session_.exhausted()) {
+      if (placement != last && !budget_.exhausted()) {
         repair_one(placement);
       }
       if (fits) {
@@ -66,23 +66,23 @@ class FitSearch {
 
  private:
   const Problem& problem_;
-  Session& session_;
+  Budget& budget_;
   Simulator& simulator_;
   Repair best_;
 };
 
 }  // namespace
 
-Placement fit_into_memory(const Problem& problem, Session& session, Placement published,
+Placement fit_into_memory(const Problem& problem, Budget& budget, Placement published,
                           const std::function<Placement(const MemoryReserve&)>& schedule) {
-  if (session.exhausted()) {
+  if (budget.exhausted()) {
     return published;
   }
   Simulator simulator(problem);
   if (simulator.run(published).status == StepStatus::kOk) {
     return published;
   }
-  FitSearch search(problem, session, simulator);
+  FitSearch search(problem, budget, simulator);
   search.repair_one(published);
   if (search.best().status == RepairStatus::kInfeasible) {
     return published;

@@ -8,7 +8,7 @@
 // the fastest of those that fit is taken. That takes up to some 800 simulations, which count as
 // evaluations and end with the budget; the one that tells whether it fits at all does not count.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/budget.hpp>
 #include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -23,8 +23,8 @@ using MemoryReserve = IdVector<DeviceId, std::int64_t>;
 
 /// Returns `published` if it fits, else the fastest that was found to fit, else the one with the
 /// fewest bytes over. `schedule` looks at memory; where nothing of it fits, fill_in_order() is
-/// tried as well. Ends with the budget of the session. Requires: a valid device for each group.
-Placement fit_into_memory(const Problem& problem, Session& session, Placement published,
+/// tried as well. Ends with the budget. Requires: a valid device for each group.
+Placement fit_into_memory(const Problem& problem, Budget& budget, Placement published,
                           const std::function<Placement(const MemoryReserve&)>& schedule);
 
 /// Fills device after device in topological order, each up to an even share of all memory plus the

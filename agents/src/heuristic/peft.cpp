@@ -1,3 +1,4 @@
+#include "heuristics.hpp"
 #include "list_scheduling.hpp"
 #include "ranks.hpp"
 
@@ -33,6 +34,8 @@ IdVector<DeviceId, GroupTimes> optimistic_costs_us(const Problem& problem) {
   return optimistic;
 }
 
+}  // namespace
+
 // Predict earliest finish time: as HEFT, but a group goes where its finish plus the rest of the
 // step that this device lets hope for is least. The rest is the optimistic cost, for which devices
 // are always free:
@@ -42,6 +45,26 @@ IdVector<DeviceId, GroupTimes> optimistic_costs_us(const Problem& problem) {
 // may rise along an edge, the next group is the highest of those that are ready. Where the step
 // then does not fit, devices with room for the group come first. As c is not negative, the inner
 // minimum is one of e == d and of all e with a transfer, so the table takes O(edges * devices).
+Placement peft(const Problem& problem, Budget& budget, StepOrder order) {
+  IdVector<DeviceId, GroupTimes> optimistic_us = optimistic_costs_us(problem);
+  GroupTimes rank_us(problem.num_groups(), 0.0);
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    for (const DeviceId device : problem.placeable_devices()) {
+      rank_us[group] += optimistic_us[device][group];
+    }
+  }
+  const std::vector<GroupId> by_priority = order_by_priority(problem, rank_us);
+  return place_by_schedule(
+      problem, budget, order, IdleSlots::kFill, MemoryRule::kWhereNeeded,
+      [&](MemorySchedule& schedule) {
+        assign_in_order(problem, schedule, by_priority, [&](GroupId group, DeviceId device) {
+          return schedule.finish_if(group, device) + optimistic_us[device][group];
+        });
+      });
+}
+
+namespace {
+
 const AgentRegistration kPeft = list_scheduler(
     {.name = "peft",
      .summary = "list scheduling that looks ahead: earliest finish plus optimistic rest",
@@ -52,21 +75,7 @@ const AgentRegistration kPeft = list_scheduler(
                     "not fit into memory, devices with room come first, and the placement "
                     "is repaired.",
      .reference = "Arabnejad, Barbosa, IEEE TPDS 25(3), 2014"},
-    IdleSlots::kFill, MemoryRule::kWhereNeeded, [](const Problem& problem, const Session&) {
-      IdVector<DeviceId, GroupTimes> optimistic_us = optimistic_costs_us(problem);
-      GroupTimes rank_us(problem.num_groups(), 0.0);
-      for (GroupId group = 0; group < problem.num_groups(); ++group) {
-        for (const DeviceId device : problem.placeable_devices()) {
-          rank_us[group] += optimistic_us[device][group];
-        }
-      }
-      return [&problem, optimistic_us = std::move(optimistic_us),
-              order = order_by_priority(problem, rank_us)](MemorySchedule& schedule) {
-        assign_in_order(problem, schedule, order, [&](GroupId group, DeviceId device) {
-          return schedule.finish_if(group, device) + optimistic_us[device][group];
-        });
-      };
-    });
+    peft);
 
 }  // namespace
 }  // namespace emplace::agents

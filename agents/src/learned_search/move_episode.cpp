@@ -55,19 +55,19 @@ float value_of_gain(double gain_us, double mean_time_us) {
 MoveContext::MoveContext(const Problem& problem, Levels levels)
     : coarsening(problem), neighbours(problem), random_moves(coarsening, kinds_of_moves(levels)) {}
 
-MoveEpisode::MoveEpisode(Session& session, const MoveContext& context,
+MoveEpisode::MoveEpisode(Evaluator& evaluator, const MoveContext& context,
                          const ValueNetwork<float>& network, const MoveOptions& options,
                          const Placement& start, std::int64_t length)
-    : session_(session),
+    : evaluator_(evaluator),
       options_(options),
       network_(network),
       length_(length),
-      first_evaluation_(session.evaluations()),
-      from_share_(session.share_used()),
+      first_evaluation_(evaluator.budget().evaluations()),
+      from_share_(evaluator.budget().share_used()),
       context_(context),
-      step_(session.problem()),
+      step_(evaluator.problem()),
       features_(step_, context.random_moves.mean_time_us()),
-      moves_(session),
+      moves_(evaluator),
       reached_(moves_.start(start)),
       embedding_tape_(network_.parameters()),
       tape_(network_.parameters()),
@@ -76,18 +76,19 @@ MoveEpisode::MoveEpisode(Session& session, const MoveContext& context,
 
 void MoveEpisode::run(std::vector<Transitions>* transitions) {
   if (reached_.status == EvaluationStatus::kBudgetSpent ||
-      session_.problem().placeable_devices().size() == 1) {
+      evaluator_.problem().placeable_devices().size() == 1) {
     return;
   }
   observe();
-  while (!session_.exhausted() && evaluations() < length_) {
+  while (!evaluator_.budget().exhausted() && evaluations() < length_) {
     if (!fill_pool()) {
       known_here_.clear();  // all moves that were drawn have been tried
       continue;
     }
     const Candidate chosen = choose();
     const double before_us = penalty_.objective_us(reached_);
-    const double limit_us = before_us - temperature_us() * log_of(1 - session_.random().uniform());
+    const double limit_us =
+        before_us - temperature_us() * log_of(1 - evaluator_.random().uniform());
     const Evaluation tried = moves_.evaluate(chosen.moves);
     if (tried.status == EvaluationStatus::kBudgetSpent) {
       return;
@@ -124,7 +125,7 @@ void MoveEpisode::observe() {
 
 void MoveEpisode::embed() {
   on_device_.clear();
-  for (DeviceId device = 0; device < session_.problem().num_devices(); ++device) {
+  for (DeviceId device = 0; device < evaluator_.problem().num_devices(); ++device) {
     for (const GroupId group : step_.on_device(device).groups()) {
       on_device_.add(0, group);
     }
@@ -157,7 +158,8 @@ bool MoveEpisode::fill_pool() {
   pool_is_stale_ = false;
   for (std::size_t left = kDrawsPerMove * count; left > 0 && fresh_.size() < count; --left) {
     Candidate candidate;
-    candidate.level = context_.random_moves.draw(moves_.base(), session_.random(), candidate.moves);
+    candidate.level =
+        context_.random_moves.draw(moves_.base(), evaluator_.random(), candidate.moves);
     describe(std::move(candidate));
   }
   value_fresh();
@@ -215,7 +217,7 @@ nn::Value MoveEpisode::descriptions(const MoveBatch& moves) {
 
 // Takes the next move to try from the pool.
 MoveEpisode::Candidate MoveEpisode::choose() {
-  RandomStream& random = session_.random();
+  RandomStream& random = evaluator_.random();
   std::size_t chosen = random.below(pool_.size());
   if (random.uniform() >= options_.epsilon) {
     const std::size_t level = pool_[chosen].level;
@@ -274,7 +276,7 @@ void MoveEpisode::improve() {
   std::array<float, kBatch> labels{};
   for (std::size_t row = 0; row < kBatch; ++row) {
     const std::size_t from = row < kLearnEvery ? (gains_ - 1 - row) % kReplay
-                                               : session_.random().below(replay_values_.size());
+                                               : evaluator_.random().below(replay_values_.size());
     for (std::size_t column = 0; column < kInputs; ++column) {
       x(row, column) = replay_[from * kInputs + column];
     }
@@ -287,7 +289,8 @@ void MoveEpisode::improve() {
 }
 
 double MoveEpisode::temperature_us() const {
-  const double of_budget = (session_.share_used() - from_share_) / std::max(1 - from_share_, 1e-9);
+  const double of_budget =
+      (evaluator_.budget().share_used() - from_share_) / std::max(1 - from_share_, 1e-9);
   const double of_length = static_cast<double>(evaluations()) / static_cast<double>(length_);
   const double log_ratio = log_of(options_.final_temperature / options_.initial_temperature);
   return context_.random_moves.mean_time_us() * options_.initial_temperature *

@@ -22,15 +22,13 @@
 #include "learned_search/observed_step.hpp"
 #include "learned_search/value_learner.hpp"
 #include "learned_search/value_network.hpp"
-#include "move_evaluator.hpp"
 #include "nn/tape.hpp"
 #include "search/memory_penalty.hpp"
 #include "search/random_moves.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
+#include <emplace/agents/move_evaluator.hpp>
 #include <emplace/sim/placement.hpp>
-
-#include <boost/container/flat_set.hpp>
 
 #include <array>
 #include <cstddef>
@@ -38,6 +36,7 @@
 #include <limits>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace emplace::agents::learned_search {
@@ -89,8 +88,8 @@ struct Transitions {
 class MoveEpisode {
  public:
   /// Begins at `start`, which takes an evaluation, and ends after `length` evaluations or with the
-  /// budget. Requires: the session and its problem's context outlive this.
-  MoveEpisode(Session& session, const MoveContext& context, const ValueNetwork<float>& network,
+  /// budget. Requires: the evaluator and its problem's context outlive this.
+  MoveEpisode(Evaluator& evaluator, const MoveContext& context, const ValueNetwork<float>& network,
               const MoveOptions& options, const Placement& start,
               std::int64_t length = std::numeric_limits<std::int64_t>::max());
   MoveEpisode(const MoveEpisode&) = delete;
@@ -127,10 +126,10 @@ class MoveEpisode {
   void learn(const Candidate& tried, float value);
   void remember(const Candidate& tried, float value);
   void improve();
-  std::int64_t evaluations() const { return session_.evaluations() - first_evaluation_; }
+  std::int64_t evaluations() const { return evaluator_.budget().evaluations() - first_evaluation_; }
   double temperature_us() const;
 
-  Session& session_;
+  Evaluator& evaluator_;
   MoveOptions options_;
   ValueNetwork<float> network_;  // which learns here
   std::int64_t length_;
@@ -159,7 +158,7 @@ class MoveEpisode {
   // What moves gained that were tried in this episode; those that were tried from here or are or
   // were in the pool. They are known by hashes, whose order is never used.
   std::unordered_map<std::uint64_t, float> value_of_;
-  boost::container::flat_set<std::uint64_t> known_here_;
+  std::unordered_set<std::uint64_t> known_here_;
 
   nn::Tape<float> embedding_tape_;
   nn::Tape<float> tape_;

@@ -12,7 +12,7 @@
 //
 // Complexity of observe(): O(groups log groups + edges). One thread.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>

@@ -32,25 +32,26 @@ void SearchPolicy::initialize(RandomStream& random) {
   network_.parameters().load(document.root().at("policy").at("layers"));
 }
 
-void SearchPolicy::run_greedy_episode(Session& session) {
+void SearchPolicy::run_greedy_episode(Evaluator& evaluator) {
   MoveOptions moves = options_.moves;
   moves.epsilon = 0;
   moves.learning_rate = 0;
-  const std::int64_t until = session.evaluations() + options_.learning.episode_length;
-  const MoveContext context(session.problem(), moves.levels);
-  const Placement start = start_of_search(kBestOfLevels, context.coarsening, session);
-  MoveEpisode(session, context, network_, moves, start, until - session.evaluations()).run();
+  const std::int64_t until = evaluator.budget().evaluations() + options_.learning.episode_length;
+  const MoveContext context(evaluator.problem(), moves.levels);
+  const Placement start = start_of_search(kBestOfLevels, context.coarsening, evaluator);
+  MoveEpisode(evaluator, context, network_, moves, start, until - evaluator.budget().evaluations())
+      .run();
 }
 
 std::unique_ptr<policy_gradient::Trainer> SearchPolicy::make_trainer(
-    std::span<Session* const> sessions, policy_gradient::TrainingPurpose /*purpose*/) {
-  return std::make_unique<SearchTrainer>(options_, network_, sessions);
+    std::span<Evaluator* const> evaluators, policy_gradient::TrainingPurpose /*purpose*/) {
+  return std::make_unique<SearchTrainer>(options_, network_, evaluators);
 }
 
-bool SearchPolicy::search(Session& session) const {
-  const MoveContext context(session.problem(), options_.moves.levels);
-  const Placement start = start_of_search(kBestOfLevels, context.coarsening, session);
-  MoveEpisode(session, context, network_, options_.moves, start).run();
+bool SearchPolicy::search(Evaluator& evaluator) const {
+  const MoveContext context(evaluator.problem(), options_.moves.levels);
+  const Placement start = start_of_search(kBestOfLevels, context.coarsening, evaluator);
+  MoveEpisode(evaluator, context, network_, options_.moves, start).run();
   return true;
 }
 

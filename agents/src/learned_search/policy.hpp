@@ -25,12 +25,12 @@ class SearchPolicy final : public policy_gradient::PolicyModel {
   std::vector<std::pair<std::string, nn::Parameters<float>*>> networks() override {
     return {{"layers", &network_.parameters()}};
   }
-  void run_greedy_episode(Session& session) override;
+  void run_greedy_episode(Evaluator& evaluator) override;
   std::unique_ptr<policy_gradient::Trainer> make_trainer(
-      std::span<Session* const> sessions, policy_gradient::TrainingPurpose purpose) override;
+      std::span<Evaluator* const> evaluators, policy_gradient::TrainingPurpose purpose) override;
 
   /// Learns from each evaluation on the way.
-  bool search(Session& session) const override;
+  bool search(Evaluator& evaluator) const override;
 
  private:
   Options options_;

@@ -20,42 +20,45 @@ constexpr std::size_t kMinibatch = 2;  // groups of transitions, of some 50 move
 }  // namespace
 
 SearchTrainer::SearchTrainer(const Options& options, ValueNetwork<float>& network,
-                             std::span<Session* const> sessions)
+                             std::span<Evaluator* const> evaluators)
     : options_(options.learning),
       moves_(options.moves),
       network_(&network),
-      sessions_(sessions.begin(), sessions.end()),
-      starts_(sessions.size()),
-      progress_(sessions),
+      evaluators_(evaluators.begin(), evaluators.end()),
+      starts_(evaluators.size()),
+      progress_(evaluators),
       learning_rate_{.begin = options_.learning_rate, .end = options_.learning_rate_end},
       learner_(network),
       tapes_([&network] { return nn::Tape<float>(network.parameters()); }),
-      order_(sessions.size()) {
+      order_(evaluators.size()) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  sessions_.front()->random().shuffle(std::span(order_));
-  for (const Session* session : sessions_) {
-    contexts_.emplace_back(session->problem(), options.moves.levels);
+  evaluators_.front()->random().shuffle(std::span(order_));
+  for (const Evaluator* evaluator : evaluators_) {
+    contexts_.emplace_back(evaluator->problem(), options.moves.levels);
   }
   moves_.learning_rate = 0;
 }
 
 void SearchTrainer::run(const TrainingCallback& callback) {
-  const auto is_exhausted = [](const Session* session) { return session->exhausted(); };
-  for (bool goes_on = true; goes_on && !std::ranges::all_of(sessions_, is_exhausted);) {
+  const auto is_exhausted = [](const Evaluator* evaluator) {
+    return evaluator->budget().exhausted();
+  };
+  const auto is_stopped = [](const Evaluator* evaluator) { return evaluator->budget().stopped(); };
+  for (bool goes_on = true; goes_on && !std::ranges::all_of(evaluators_, is_exhausted);) {
     const std::vector<Episode> episodes = play();
-    if (std::ranges::any_of(sessions_, &Session::stopped)) {
+    if (std::ranges::any_of(evaluators_, is_stopped)) {
       return;
     }
     const double norm = fit(episodes);
     ++updates_;
     episodes_ += static_cast<std::int64_t>(episodes.size());
     for (std::size_t i = 0; i < episodes.size() && callback; ++i) {
-      const Session& session = *sessions_[episodes[i].problem];
+      const Evaluator& evaluator = *evaluators_[episodes[i].problem];
       goes_on = callback({.update = updates_,
                           .episodes = episodes_,
-                          .session = episodes[i].problem,
+                          .problem = episodes[i].problem,
                           .last_us = episodes[i].last_us,
-                          .best_us = session.best_evaluation().objective_us(),
+                          .best_us = evaluator.incumbent().evaluation().objective_us(),
                           .gradient_norm = norm,
                           .is_last = i + 1 == episodes.size()}) &&
                 goes_on;
@@ -66,19 +69,19 @@ void SearchTrainer::run(const TrainingCallback& callback) {
 // Plays an episode on each of the next problems that have a budget left.
 std::vector<SearchTrainer::Episode> SearchTrainer::play() {
   std::vector<Episode> episodes;
-  for (std::size_t i = 0; i < sessions_.size() && episodes.size() < options_.workers; ++i) {
+  for (std::size_t i = 0; i < evaluators_.size() && episodes.size() < options_.workers; ++i) {
     const std::size_t problem = order_[next_];
     next_ = (next_ + 1) % order_.size();
-    if (!sessions_[problem]->exhausted()) {
+    if (!evaluators_[problem]->budget().exhausted()) {
       episodes.push_back({.problem = problem});
     }
   }
   policy_gradient::in_parallel(episodes.size(), [&](std::size_t i) {
-    Session& session = *sessions_[episodes[i].problem];
-    const std::int64_t until = session.evaluations() + options_.episode_length;
+    Evaluator& evaluator = *evaluators_[episodes[i].problem];
+    const std::int64_t until = evaluator.budget().evaluations() + options_.episode_length;
     const Placement& start = draw_start(episodes[i].problem);
-    MoveEpisode episode(session, contexts_[episodes[i].problem], *network_, moves_, start,
-                        until - session.evaluations());
+    MoveEpisode episode(evaluator, contexts_[episodes[i].problem], *network_, moves_, start,
+                        until - evaluator.budget().evaluations());
     episode.run(&episodes[i].transitions);
     episodes[i].last_us = episode.last_us();
   });
@@ -86,15 +89,15 @@ std::vector<SearchTrainer::Episode> SearchTrainer::play() {
 }
 
 const Placement& SearchTrainer::draw_start(std::size_t problem) {
-  Session& session = *sessions_[problem];
+  Evaluator& evaluator = *evaluators_[problem];
   std::vector<Placement>& starts = starts_[problem];
   if (starts.empty()) {
-    for (Evaluated& start : evaluated_starts_of_levels(contexts_[problem].coarsening, session)) {
+    for (Evaluated& start : evaluated_starts_of_levels(contexts_[problem].coarsening, evaluator)) {
       starts.push_back(std::move(start.placement));
     }
   }
-  const std::size_t drawn = session.random().below(starts.size() + 1);
-  const std::optional<Placement>& best = session.best_placement();
+  const std::size_t drawn = evaluator.random().below(starts.size() + 1);
+  const std::optional<Placement>& best = evaluator.incumbent().placement();
   return drawn == starts.size() && best ? *best : starts[std::min(drawn, starts.size() - 1)];
 }
 
@@ -111,7 +114,7 @@ double SearchTrainer::fit(std::span<const Episode> episodes) {
       kMinibatch, std::vector<float>(network_->parameters().values().size()));
   double first_norm = 0;
   for (std::size_t pass = 0; pass < options_.passes; ++pass) {
-    sessions_.front()->random().shuffle(std::span(order));
+    evaluators_.front()->random().shuffle(std::span(order));
     for (std::size_t begin = 0; begin < order.size(); begin += kMinibatch) {
       const std::size_t count = std::min(kMinibatch, order.size() - begin);
       std::size_t moves = 0;
@@ -172,9 +175,9 @@ void SearchTrainer::load(const JsonCursor& json) {
       {"evaluations_before", "updates", "order", "next", "episodes", "optimizer", "starts"});
   progress_.load(json.at("evaluations_before"));
   updates_ = read_count(json.at("updates"));
-  const auto most = static_cast<std::int64_t>(sessions_.size()) - 1;
+  const auto most = static_cast<std::int64_t>(evaluators_.size()) - 1;
   next_ = static_cast<std::size_t>(json.at("next").integer(0, most));
-  const auto order = policy_gradient::elements_by_problem(json.at("order"), sessions_.size());
+  const auto order = policy_gradient::elements_by_problem(json.at("order"), evaluators_.size());
   std::ranges::transform(order, order_.begin(), [most](const JsonCursor& problem) {
     return static_cast<std::size_t>(problem.integer(0, most));
   });
@@ -185,11 +188,11 @@ void SearchTrainer::load(const JsonCursor& json) {
   }
   episodes_ = read_count(json.at("episodes"));
   learner_.optimizer().load(json.at("optimizer"));
-  const auto starts = policy_gradient::elements_by_problem(json.at("starts"), sessions_.size());
-  for (std::size_t i = 0; i < sessions_.size(); ++i) {
+  const auto starts = policy_gradient::elements_by_problem(json.at("starts"), evaluators_.size());
+  for (std::size_t i = 0; i < evaluators_.size(); ++i) {
     starts_[i].clear();
     for (const JsonCursor& placement : starts[i].elements()) {
-      starts_[i].push_back(placement_from_json(placement, sessions_[i]->problem()));
+      starts_[i].push_back(placement_from_json(placement, evaluators_[i]->problem()));
     }
   }
 }

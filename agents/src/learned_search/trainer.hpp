@@ -1,6 +1,6 @@
 #pragma once
 
-// The training of the network of move values on the problems of some sessions.
+// The training of the network of move values on the problems of some evaluators.
 //
 // A round plays an episode (move_episode.hpp) on each of the next `workers` problems, all with the
 // same network. Problems come in a random order, one after the other and again from the beginning.
@@ -55,9 +55,9 @@ inline constexpr int kShippedRounds = 2;
 /// Trains a network of move values.
 class SearchTrainer final : public policy_gradient::Trainer {
  public:
-  /// Begins a training. Requires: `network` and the sessions outlive this.
+  /// Begins a training. Requires: `network` and the evaluators outlive this.
   SearchTrainer(const Options& options, ValueNetwork<float>& network,
-                std::span<Session* const> sessions);
+                std::span<Evaluator* const> evaluators);
 
   void run(const TrainingCallback& callback) override;
   std::string to_json() const override;
@@ -80,7 +80,7 @@ class SearchTrainer final : public policy_gradient::Trainer {
   LearningOptions options_;
   MoveOptions moves_;  // of episodes, which do not learn by themselves
   ValueNetwork<float>* network_;
-  std::vector<Session*> sessions_;
+  std::vector<Evaluator*> evaluators_;
   std::deque<MoveContext> contexts_;            // by problem
   std::vector<std::vector<Placement>> starts_;  // by problem, made by its first episode
   policy_gradient::BudgetProgress progress_;

@@ -12,7 +12,7 @@ class Metis final : public Agent {
  public:
   explicit Metis(const Params&) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Evaluator&) override {
     const std::vector<std::int32_t> part =
         metis_parts(partition_graph(problem), speed_shares(problem));
     Placement placement(problem.num_groups());

@@ -60,18 +60,18 @@ std::vector<GroupId> visiting_order(const Problem& problem, Order rule, RandomSt
 
 }  // namespace
 
-Environment::Environment(Session& environment_session, const Options& all_options)
-    : session(&environment_session),
+Environment::Environment(Evaluator& environment_evaluator, const Options& all_options)
+    : evaluator(&environment_evaluator),
       options(all_options.episode),
-      keeps_start_times(placeto::keeps_start_times(environment_session.problem(), options)),
-      graph(environment_session.problem()),
+      keeps_start_times(placeto::keeps_start_times(environment_evaluator.problem(), options)),
+      graph(environment_evaluator.problem()),
       baseline(all_options.update.baseline_episodes) {
-  const Problem& problem = session->problem();
-  order = visiting_order(problem, options.order, session->random());
+  const Problem& problem = evaluator->problem();
+  order = visiting_order(problem, options.order, evaluator->random());
   if (options.start == Start::kRandom || options.start == Start::kBest) {
     const std::size_t starts = options.start == Start::kRandom ? options.workers : 1;
     for (std::size_t i = 0; i < starts; ++i) {
-      fixed_starts.push_back(random_placement(problem, session->random()));
+      fixed_starts.push_back(random_placement(problem, evaluator->random()));
     }
   } else {
     fixed_starts.emplace_back(problem.num_groups(), problem.placeable_devices().front());
@@ -89,7 +89,7 @@ void Environment::load(const JsonCursor& json) {
   const JsonCursor list = json.at("order");
   std::vector<GroupId> groups;
   for (const JsonCursor& group : list.elements()) {
-    groups.push_back(static_cast<GroupId>(group.integer(0, session->problem().num_groups() - 1)));
+    groups.push_back(static_cast<GroupId>(group.integer(0, evaluator->problem().num_groups() - 1)));
   }
   std::vector<GroupId> sorted = groups;
   std::ranges::sort(sorted);
@@ -103,7 +103,7 @@ void Environment::load(const JsonCursor& json) {
         fmt::format("expected {} placements, found {}", fixed_starts.size(), starts.size()));
   }
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    fixed_starts[i] = placement_from_json(starts[i], session->problem());
+    fixed_starts[i] = placement_from_json(starts[i], evaluator->problem());
   }
   baseline.load(json.at("baseline"), order.size());
 }
@@ -119,14 +119,14 @@ std::string Environment::to_json() const {
 
 Placement Environment::next_start(std::size_t worker) const {
   const Placement& fixed = fixed_starts[worker % fixed_starts.size()];
-  if (options.random_start > 0 && session->random().uniform() < options.random_start) {
-    return random_placement(session->problem(), session->random());
+  if (options.random_start > 0 && evaluator->random().uniform() < options.random_start) {
+    return random_placement(evaluator->problem(), evaluator->random());
   }
   switch (options.start) {
     case Start::kRandomEachEpisode:
-      return random_placement(session->problem(), session->random());
+      return random_placement(evaluator->problem(), evaluator->random());
     case Start::kBest:
-      return session->best_placement().value_or(fixed);
+      return evaluator->incumbent().placement().value_or(fixed);
     case Start::kOneDevice:
     case Start::kRandom:
       break;
@@ -135,7 +135,7 @@ Placement Environment::next_start(std::size_t worker) const {
 }
 
 double Environment::time_of(const Evaluation& evaluation, const StepOutline& outline) const {
-  const Problem& problem = session->problem();
+  const Problem& problem = evaluator->problem();
   const double time = evaluation.step_time_us / us_per_unit;
   double over = 0;
   for (DeviceId device = 0; device < problem.num_devices(); ++device) {
@@ -149,7 +149,7 @@ double Environment::time_of(const Evaluation& evaluation, const StepOutline& out
 }
 
 void Environment::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {
-  const std::span<const DeviceId> placeable = session->problem().placeable_devices();
+  const std::span<const DeviceId> placeable = evaluator->problem().placeable_devices();
   std::ranges::transform(placement.devices(), devices.begin(), [&](DeviceId device) {
     return static_cast<std::int32_t>(std::ranges::find(placeable, device) - placeable.begin());
   });

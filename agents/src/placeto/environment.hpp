@@ -8,7 +8,7 @@
 #include "placeto/rollout.hpp"
 #include "policy_gradient/baseline.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/json_cursor.hpp>
 
 #include <cstddef>
@@ -25,7 +25,7 @@ std::int64_t evaluations_per_episode(const EpisodeOptions& options, GroupId num_
 /// Is the environment of the policy: one problem, with what lasts from episode to episode.
 struct Environment {
   /// Throws Error of kUnsupported if there are more groups than episodes have memory for.
-  Environment(Session& environment_session, const Options& all_options);
+  Environment(Evaluator& environment_evaluator, const Options& all_options);
 
   /// Returns the order, the fixed starts and the baseline as a JSON object.
   std::string to_json() const;
@@ -35,7 +35,7 @@ struct Environment {
 
   /// Returns the largest number of evaluations of one episode.
   std::int64_t evaluations_per_episode() const {
-    return placeto::evaluations_per_episode(options, session->problem().num_groups());
+    return placeto::evaluations_per_episode(options, evaluator->problem().num_groups());
   }
 
   /// Returns the placement with which the next episode of a worker starts.
@@ -48,7 +48,7 @@ struct Environment {
   /// Sets the device of each group, as an index of a placeable one.
   void read_devices(const Placement& placement, std::span<std::int32_t> devices) const;
 
-  Session* session;
+  Evaluator* evaluator;
   EpisodeOptions options;
   bool keeps_start_times;  ///< in rollouts: each step is simulated
   Graph graph;

@@ -15,7 +15,7 @@ RolloutCollector::RolloutCollector(const PolicyNetwork<float>& network)
 
 bool RolloutCollector::collect(Environment& environment, std::size_t workers, bool greedy) {
   const bool is_complete = play(environment, workers, greedy);
-  evaluators_.clear();  // which the session outlives
+  moves_.clear();  // which the evaluator outlives
   return is_complete;
 }
 
@@ -25,7 +25,7 @@ bool RolloutCollector::play(Environment& environment, std::size_t workers, bool 
   placements_.clear();
   for (std::size_t worker = 0; worker < workers; ++worker) {
     placements_.push_back(environment.next_start(worker));
-    evaluators_.emplace_back(*environment.session);
+    moves_.emplace_back(*environment.evaluator);
   }
   outcomes_.assign(workers, {});
   Rollout& rollout = environment.rollout;
@@ -82,20 +82,20 @@ bool RolloutCollector::play(Environment& environment, std::size_t workers, bool 
 }
 
 bool RolloutCollector::start(Environment& environment, std::size_t worker) {
-  return note(environment, worker, evaluators_[worker].start(placements_[worker]));
+  return note(environment, worker, moves_[worker].start(placements_[worker]));
 }
 
 bool RolloutCollector::move(Environment& environment, std::size_t worker, GroupId group) {
-  MoveEvaluator& evaluator = evaluators_[worker];
+  MoveEvaluator& moves = moves_[worker];
   const Move move{group, placements_[worker][group]};
-  if (environment.options.skip_unchanged && evaluator.base()[group] == move.device) {
+  if (environment.options.skip_unchanged && moves.base()[group] == move.device) {
     return true;
   }
-  const Evaluation evaluation = evaluator.evaluate({&move, 1});
+  const Evaluation evaluation = moves.evaluate({&move, 1});
   if (!note(environment, worker, evaluation)) {
     return false;
   }
-  evaluator.accept();
+  moves.accept();
   return true;
 }
 
@@ -105,7 +105,7 @@ bool RolloutCollector::note(Environment& environment, std::size_t worker,
     return false;
   }
   Outcome& outcome = outcomes_[worker];
-  evaluators_[worker].outline(outcome.outline);
+  moves_[worker].outline(outcome.outline);
   outcome.time = environment.time_of(evaluation, outcome.outline);
   outcome.objective_us = evaluation.objective_us();
   return true;
@@ -150,10 +150,10 @@ void RolloutCollector::act(Environment& environment, std::size_t step, bool gree
     }
     const std::size_t action =
         greedy ? policy_gradient::greedy_action(probabilities_)
-               : policy_gradient::sample_action(probabilities_, environment.session->random());
+               : policy_gradient::sample_action(probabilities_, environment.evaluator->random());
     rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
     placements_[worker][rollout.visited_at(step)] =
-        environment.session->problem().placeable_devices()[action];
+        environment.evaluator->problem().placeable_devices()[action];
   }
 }
 

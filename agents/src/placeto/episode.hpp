@@ -4,11 +4,11 @@
 // the step is simulated. Several workers run episodes of one problem side by side, so that one
 // forward pass computes all their actions.
 
-#include "move_evaluator.hpp"
 #include "placeto/environment.hpp"
 #include "placeto/network.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
+#include <emplace/agents/move_evaluator.hpp>
 
 #include <cstddef>
 #include <deque>
@@ -47,9 +47,9 @@ class RolloutCollector {
   const PolicyNetwork<float>* network_;
   nn::Tape<float> tape_;
   PolicyNetwork<float>::Lists lists_;
-  std::vector<Placement> placements_;     // by worker
-  std::deque<MoveEvaluator> evaluators_;  // by worker
-  std::vector<Outcome> outcomes_;         // by worker, of what was evaluated last
+  std::vector<Placement> placements_;  // by worker
+  std::deque<MoveEvaluator> moves_;    // by worker
+  std::vector<Outcome> outcomes_;      // by worker, of what was evaluated last
   std::vector<Observation> observations_;
   std::vector<double> probabilities_;
 };

@@ -39,9 +39,9 @@ struct Learner::Workspaces {
 };
 
 Learner::Learner(const Options& options, PolicyNetwork<float>& network,
-                 std::span<Session* const> sessions)
+                 std::span<Evaluator* const> evaluators)
     : network_(&network),
-      optimizer_(options.learning, network.parameters(), sessions),
+      optimizer_(options.learning, network.parameters(), evaluators),
       gradient_(network.parameters().values().size()),
       workspaces_(std::make_unique<Workspaces>(network)) {}
 

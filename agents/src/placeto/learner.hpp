@@ -31,9 +31,9 @@ struct Experience {
 /// Trains a policy network.
 class Learner {
  public:
-  /// Begins a training of `network` with the budgets of `sessions`. Requires: both outlive this.
+  /// Begins a training of `network` with the budgets of `evaluators`. Requires: both outlive this.
   Learner(const Options& options, PolicyNetwork<float>& network,
-          std::span<Session* const> sessions);
+          std::span<Evaluator* const> evaluators);
   ~Learner();
 
   /// Begins an update, whose learning rate and entropy weight are those of the budget that is spent

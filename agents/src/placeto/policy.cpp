@@ -16,18 +16,18 @@ std::vector<std::pair<std::string, nn::Parameters<float>*>> PlacetoPolicy::netwo
   return {{"layers", &network_.parameters()}};
 }
 
-void PlacetoPolicy::run_greedy_episode(Session& session) {
-  Environment environment(session, options_);
+void PlacetoPolicy::run_greedy_episode(Evaluator& evaluator) {
+  Environment environment(evaluator, options_);
   collector().collect(environment, 1, true);
 }
 
 std::unique_ptr<policy_gradient::Trainer> PlacetoPolicy::make_trainer(
-    std::span<Session* const> sessions, policy_gradient::TrainingPurpose purpose) {
+    std::span<Evaluator* const> evaluators, policy_gradient::TrainingPurpose purpose) {
   Options options = options_;
   if (purpose == policy_gradient::TrainingPurpose::kPlacement) {
     options.episode.random_start = 0;  // what is found from a bad start helps nobody
   }
-  return std::make_unique<PlacetoTrainer>(options, *this, sessions);
+  return std::make_unique<PlacetoTrainer>(options, *this, evaluators);
 }
 
 }  // namespace emplace::agents::placeto

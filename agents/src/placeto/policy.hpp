@@ -19,9 +19,9 @@ class PlacetoPolicy final : public policy_gradient::PolicyModel {
   std::size_t num_devices() const override { return num_devices_; }
   void initialize(RandomStream& random) override;
   std::vector<std::pair<std::string, nn::Parameters<float>*>> networks() override;
-  void run_greedy_episode(Session& session) override;
+  void run_greedy_episode(Evaluator& evaluator) override;
   std::unique_ptr<policy_gradient::Trainer> make_trainer(
-      std::span<Session* const> sessions, policy_gradient::TrainingPurpose purpose) override;
+      std::span<Evaluator* const> evaluators, policy_gradient::TrainingPurpose purpose) override;
 
   PolicyNetwork<float>& network() { return network_; }
 

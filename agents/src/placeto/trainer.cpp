@@ -15,16 +15,16 @@ constexpr std::int64_t kGreedyPeriod = 999;  // rounds; of the authors' file
 }  // namespace
 
 PlacetoTrainer::PlacetoTrainer(const Options& options, PlacetoPolicy& policy,
-                               std::span<Session* const> sessions)
-    : options_(options), policy_(&policy), learner_(options, policy.network(), sessions) {
-  for (Session* session : sessions) {
-    environments_.emplace_back(*session, options);
+                               std::span<Evaluator* const> evaluators)
+    : options_(options), policy_(&policy), learner_(options, policy.network(), evaluators) {
+  for (Evaluator* evaluator : evaluators) {
+    environments_.emplace_back(*evaluator, options);
   }
 }
 
 void PlacetoTrainer::run(const TrainingCallback& callback) {
   const auto is_exhausted = [](const Environment& environment) {
-    return environment.session->exhausted();
+    return environment.evaluator->budget().exhausted();
   };
   for (bool goes_on = true; goes_on && !std::ranges::all_of(environments_, is_exhausted);) {
     const std::int64_t round = round_++;
@@ -33,7 +33,9 @@ void PlacetoTrainer::run(const TrainingCallback& callback) {
     learner_.begin_update();
     std::vector<EpisodeBatch> batches = next_episodes();
     run_episodes(batches, greedy);
-    if (std::ranges::any_of(environments_, &Session::stopped, &Environment::session)) {
+    if (std::ranges::any_of(environments_, [](const Environment& environment) {
+          return environment.evaluator->budget().stopped();
+        })) {
       return;
     }
     goes_on = greedy || learn(batches, callback);
@@ -48,7 +50,7 @@ std::vector<PlacetoTrainer::EpisodeBatch> PlacetoTrainer::next_episodes() {
   }
   std::vector<EpisodeBatch> batches;
   for (std::size_t i = 0; i < environments_.size(); ++i) {
-    const std::int64_t left = environments_[i].session->evaluations_left();
+    const std::int64_t left = environments_[i].evaluator->budget().evaluations_left();
     if (left == 0 || workers[i] == 0) {
       continue;
     }
@@ -89,9 +91,9 @@ bool PlacetoTrainer::learn(std::span<const EpisodeBatch> batches,
     if (options_.learning.normalize_advantages) {
       policy_gradient::normalize(experience.advantages);
     }
-    reports.push_back({.session = batch.problem,
+    reports.push_back({.problem = batch.problem,
                        .last_us = rollout.last_us(),
-                       .best_us = environment.session->best_evaluation().objective_us(),
+                       .best_us = environment.evaluator->incumbent().evaluation().objective_us(),
                        .entropy = rollout.entropy(),
                        .is_last = false});
   }

@@ -16,11 +16,12 @@
 
 namespace emplace::agents::placeto {
 
-/// Trains a policy on the problems of some sessions.
+/// Trains a policy on the problems of some evaluators.
 class PlacetoTrainer final : public policy_gradient::Trainer {
  public:
-  /// Begins a training. Requires: `policy` and the sessions outlive this.
-  PlacetoTrainer(const Options& options, PlacetoPolicy& policy, std::span<Session* const> sessions);
+  /// Begins a training. Requires: `policy` and the evaluators outlive this.
+  PlacetoTrainer(const Options& options, PlacetoPolicy& policy,
+                 std::span<Evaluator* const> evaluators);
 
   void run(const TrainingCallback& callback) override;
   std::string to_json() const override;
@@ -42,7 +43,7 @@ class PlacetoTrainer final : public policy_gradient::Trainer {
   Options options_;
   PlacetoPolicy* policy_;
   Learner learner_;
-  std::vector<Environment> environments_;  // one for each session
+  std::vector<Environment> environments_;  // one for each evaluator
   std::int64_t round_ = 0;                 // number of the next one
   std::size_t next_ = 0;                   // environment of the next episode, modulo their number
   std::int64_t episodes_ = 0;              // completed

@@ -12,55 +12,55 @@ constexpr const char* kPolicySchema = "emplace-policy";
 constexpr const char* kTrainingSchema = "emplace-training";
 constexpr std::int64_t kVersion = 1;
 
-Placement best_of(const Problem& problem, const Session& session) {
-  return session.best_placement().value_or(
+Placement best_of(const Problem& problem, const Evaluator& evaluator) {
+  return evaluator.incumbent().placement().value_or(
       Placement(problem.num_groups(), problem.placeable_devices().front()));
 }
 
 }  // namespace
 
-Placement PolicyAgent::place(const Problem& problem, Session& session) {
-  Session* const sessions[] = {&session};
+Placement PolicyAgent::place(const Problem& problem, Evaluator& evaluator) {
+  Evaluator* const evaluators[] = {&evaluator};
   if (problem.placeable_devices().size() > 1) {
     const bool is_trained = policy_ != nullptr;
-    ensure_policy(sessions);
-    if (!policy_->search(session)) {
+    ensure_policy(evaluators);
+    if (!policy_->search(evaluator)) {
       if (is_trained) {
-        policy_->run_greedy_episode(session);
+        policy_->run_greedy_episode(evaluator);
       }
-      train(sessions, {}, TrainingPurpose::kPlacement);
+      train(evaluators, {}, TrainingPurpose::kPlacement);
     }
   }
-  return best_of(problem, session);
+  return best_of(problem, evaluator);
 }
 
-Placement PolicyAgent::place_with_policy(const Problem& problem, Session& session) {
+Placement PolicyAgent::place_with_policy(const Problem& problem, Evaluator& evaluator) {
   EMPLACE_CHECK(policy_ != nullptr, "no policy was trained or loaded");
-  Session* const sessions[] = {&session};
-  ensure_policy(sessions);
-  policy_->run_greedy_episode(session);
-  return best_of(problem, session);
+  Evaluator* const evaluators[] = {&evaluator};
+  ensure_policy(evaluators);
+  policy_->run_greedy_episode(evaluator);
+  return best_of(problem, evaluator);
 }
 
-void PolicyAgent::train(std::span<Session* const> sessions, const TrainingCallback& callback) {
-  train(sessions, callback, TrainingPurpose::kPolicy);
+void PolicyAgent::train(std::span<Evaluator* const> evaluators, const TrainingCallback& callback) {
+  train(evaluators, callback, TrainingPurpose::kPolicy);
 }
 
-void PolicyAgent::train(std::span<Session* const> sessions, const TrainingCallback& callback,
+void PolicyAgent::train(std::span<Evaluator* const> evaluators, const TrainingCallback& callback,
                         TrainingPurpose purpose) {
-  EMPLACE_CHECK(!sessions.empty(), "nothing to train on");
-  ensure_policy(sessions);
+  EMPLACE_CHECK(!evaluators.empty(), "nothing to train on");
+  ensure_policy(evaluators);
   if (!loaded_) {
-    trainer_ = policy_->make_trainer(sessions, purpose);
+    trainer_ = policy_->make_trainer(evaluators, purpose);
   } else {
-    // The sessions are in a later state than that in which a training begins.
+    // The evaluators are in a later state than that in which a training begins.
     std::vector<RandomStream> states;
-    for (Session* session : sessions) {
-      states.push_back(session->random());
+    for (Evaluator* evaluator : evaluators) {
+      states.push_back(evaluator->random());
     }
-    trainer_ = policy_->make_trainer(sessions, purpose);
-    for (std::size_t i = 0; i < sessions.size(); ++i) {
-      sessions[i]->random() = states[i];
+    trainer_ = policy_->make_trainer(evaluators, purpose);
+    for (std::size_t i = 0; i < evaluators.size(); ++i) {
+      evaluators[i]->random() = states[i];
     }
     const JsonDocument state = std::move(*loaded_);
     loaded_.reset();
@@ -81,19 +81,19 @@ std::vector<PolicyLayer> PolicyAgent::layers(DeviceId num_devices) const {
   return layers;
 }
 
-void PolicyAgent::ensure_policy(std::span<Session* const> sessions) {
+void PolicyAgent::ensure_policy(std::span<Evaluator* const> evaluators) {
   if (!policy_) {
-    policy_ = make_policy(sessions.front()->problem().placeable_devices().size());
-    policy_->initialize(sessions.front()->random());
+    policy_ = make_policy(evaluators.front()->problem().placeable_devices().size());
+    policy_->initialize(evaluators.front()->random());
   }
-  for (const Session* session : sessions) {
-    const std::size_t found = session->problem().placeable_devices().size();
+  for (const Evaluator* evaluator : evaluators) {
+    const std::size_t found = evaluator->problem().placeable_devices().size();
     if (policy_->num_devices() != 0 && policy_->num_devices() != found) {
-      throw Error(
-          ErrorCode::kUnsupported,
-          fmt::format("a policy of {} for {} devices cannot place {} on the {} of {}", name_,
-                      policy_->num_devices(), session->problem().graph()[boost::graph_bundle].name,
-                      found, session->problem().cluster().name));
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("a policy of {} for {} devices cannot place {} on the {} of {}",
+                              name_, policy_->num_devices(),
+                              evaluator->problem().graph()[boost::graph_bundle].name, found,
+                              evaluator->problem().cluster().name));
     }
   }
 }

@@ -25,16 +25,16 @@ namespace emplace::agents::policy_gradient {
 /// What a policy is trained for: to be used on other problems, or to place one.
 enum class TrainingPurpose : std::uint8_t { kPolicy, kPlacement };
 
-/// Trains one policy on the problems of some sessions.
+/// Trains one policy on the problems of some evaluators.
 class Trainer {
  public:
   virtual ~Trainer() = default;
 
   /// Trains until all budgets are spent, `callback`, which may be empty, returns false, or the
-  /// sessions are stopped; then the policy is that of the last update.
+  /// evaluators are stopped; then the policy is that of the last update.
   virtual void run(const TrainingCallback& callback) = 0;
 
-  /// Returns the state of the training besides the policy and the sessions, as a JSON object.
+  /// Returns the state of the training besides the policy and the evaluators, as a JSON object.
   virtual std::string to_json() const = 0;
 
   /// Restores what to_json() wrote, the same bits; throws kFormat if it is of something else.
@@ -56,23 +56,23 @@ class PolicyModel {
   virtual std::vector<std::pair<std::string, nn::Parameters<float>*>> networks() = 0;
 
   /// Runs one episode of greedy actions.
-  virtual void run_greedy_episode(Session& session) = 0;
+  virtual void run_greedy_episode(Evaluator& evaluator) = 0;
 
   /// Places with the whole budget by a search that the policy guides, and leaves the policy as it
   /// is. Returns false, and does nothing, where there is no such search: then the agent trains.
-  virtual bool search(Session& /*session*/) const { return false; }
+  virtual bool search(Evaluator& /*evaluator*/) const { return false; }
 
-  /// Begins a training. Requires: at least one session; the policy and the sessions outlive it.
-  virtual std::unique_ptr<Trainer> make_trainer(std::span<Session* const> sessions,
+  /// Begins a training. Requires: at least one evaluator; the policy and the evaluators outlive it.
+  virtual std::unique_ptr<Trainer> make_trainer(std::span<Evaluator* const> evaluators,
                                                 TrainingPurpose purpose) = 0;
 };
 
 /// Is the common base of agents that train a policy.
 class PolicyAgent : public TrainableAgent {
  public:
-  Placement place(const Problem& problem, Session& session) override;
-  Placement place_with_policy(const Problem& problem, Session& session) override;
-  void train(std::span<Session* const> sessions, const TrainingCallback& callback) override;
+  Placement place(const Problem& problem, Evaluator& evaluator) override;
+  Placement place_with_policy(const Problem& problem, Evaluator& evaluator) override;
+  void train(std::span<Evaluator* const> evaluators, const TrainingCallback& callback) override;
   std::string save() const override;
   void load(const JsonCursor& policy) override;
   std::string save_training() const override;
@@ -89,10 +89,10 @@ class PolicyAgent : public TrainableAgent {
   virtual std::unique_ptr<PolicyModel> make_policy(std::size_t num_devices) const = 0;
 
  private:
-  void train(std::span<Session* const> sessions, const TrainingCallback& callback,
+  void train(std::span<Evaluator* const> evaluators, const TrainingCallback& callback,
              TrainingPurpose purpose);
   // Makes a policy if there is none, and fails where one does not fit.
-  void ensure_policy(std::span<Session* const> sessions);
+  void ensure_policy(std::span<Evaluator* const> evaluators);
   std::string header(const char* schema) const;
   void expect_header(const JsonCursor& root, const char* schema) const;
   std::unique_ptr<PolicyModel> read_policy(const JsonCursor& root) const;

@@ -7,7 +7,7 @@
 namespace emplace::agents::policy_gradient {
 
 PolicyOptimizer::PolicyOptimizer(const LearningOptions& options, nn::Parameters<float>& parameters,
-                                 std::span<Session* const> sessions)
+                                 std::span<Evaluator* const> evaluators)
     : learning_rates_{.begin = options.learning_rate, .end = options.learning_rate_end},
       entropy_weights_{.begin = options.entropy_weight,
                        .end = options.entropy_weight_end,
@@ -16,7 +16,7 @@ PolicyOptimizer::PolicyOptimizer(const LearningOptions& options, nn::Parameters<
       max_grad_norm_(options.max_grad_norm),
       parameters_(&parameters),
       optimizer_(parameters.values().size()),
-      progress_(sessions) {}
+      progress_(evaluators) {}
 
 void PolicyOptimizer::begin_update() {
   const double progress = progress_.share();

@@ -13,7 +13,7 @@
 #include "policy_gradient/learning_options.hpp"
 #include "policy_gradient/schedule.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/json_cursor.hpp>
 
 #include <cstdint>
@@ -25,9 +25,10 @@ namespace emplace::agents::policy_gradient {
 /// Updates the parameters of a policy.
 class PolicyOptimizer {
  public:
-  /// Begins a training of `parameters` with the budgets of `sessions`. Requires: both outlive this.
+  /// Begins a training of `parameters` with the budgets of `evaluators`. Requires: both outlive
+  /// this.
   PolicyOptimizer(const LearningOptions& options, nn::Parameters<float>& parameters,
-                  std::span<Session* const> sessions);
+                  std::span<Evaluator* const> evaluators);
 
   /// Begins an update, whose learning rate and entropy weight are those of the budget that is spent
   /// by now.

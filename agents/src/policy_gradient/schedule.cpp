@@ -8,11 +8,11 @@ double Schedule::at(double progress) const {
   return decay == Decay::kNone ? begin : begin + (end - begin) * std::min(1.0, progress / share);
 }
 
-BudgetProgress::BudgetProgress(std::span<Session* const> sessions)
-    : sessions_(sessions.begin(), sessions.end()) {
-  for (const Session* session : sessions_) {
-    evaluations_before_ += session->evaluations();
-    shares_before_ += session->share_used();
+BudgetProgress::BudgetProgress(std::span<Evaluator* const> evaluators)
+    : evaluators_(evaluators.begin(), evaluators.end()) {
+  for (const Evaluator* evaluator : evaluators_) {
+    evaluations_before_ += evaluator->budget().evaluations();
+    shares_before_ += evaluator->budget().share_used();
   }
 }
 
@@ -21,20 +21,21 @@ void BudgetProgress::load(const JsonCursor& evaluations_before) {
 }
 
 double BudgetProgress::share() const {
-  if (std::ranges::any_of(
-          sessions_, [](const Session* session) { return session->seconds_left().has_value(); })) {
+  if (std::ranges::any_of(evaluators_, [](const Evaluator* evaluator) {
+        return evaluator->budget().seconds_left().has_value();
+      })) {
     double used = -shares_before_;
-    for (const Session* session : sessions_) {
-      used += session->share_used();
+    for (const Evaluator* evaluator : evaluators_) {
+      used += evaluator->budget().share_used();
     }
-    const double all = static_cast<double>(sessions_.size()) - shares_before_;
+    const double all = static_cast<double>(evaluators_.size()) - shares_before_;
     return all > 0 ? used / all : 1;
   }
   std::int64_t spent = -evaluations_before_;
   std::int64_t left = 0;
-  for (const Session* session : sessions_) {
-    spent += session->evaluations();
-    left += session->evaluations_left();
+  for (const Evaluator* evaluator : evaluators_) {
+    spent += evaluator->budget().evaluations();
+    left += evaluator->budget().evaluations_left();
   }
   return spent + left > 0 ? static_cast<double>(spent) / static_cast<double>(spent + left) : 0;
 }

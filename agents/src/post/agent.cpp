@@ -56,33 +56,34 @@ class Post final : public Agent {
  public:
   explicit Post(const Params& params) : options_(option_table().read(params)) {}
 
-  Placement place(const Problem& problem, Session& session) override {
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
     const std::span<const DeviceId> devices = problem.placeable_devices();
     if (devices.size() > 1) {
-      learn(problem, session);
+      learn(problem, evaluator);
     }
-    return session.best_placement().value_or(Placement(problem.num_groups(), devices.front()));
+    return evaluator.incumbent().placement().value_or(
+        Placement(problem.num_groups(), devices.front()));
   }
 
  private:
-  void learn(const Problem& problem, Session& session) const {
+  void learn(const Problem& problem, Evaluator& evaluator) const {
     CategoricalPolicy policy(static_cast<std::size_t>(problem.num_groups()),
                              problem.placeable_devices().size());
     std::vector<Choices> samples;  // since the last elite
     std::vector<Evaluation> evaluations;
-    while (!session.exhausted()) {
+    while (!evaluator.budget().exhausted()) {
       const std::size_t first = samples.size();
       const auto count = static_cast<std::size_t>(
-          std::min(static_cast<std::int64_t>(kBatch), session.evaluations_left()));
+          std::min(static_cast<std::int64_t>(kBatch), evaluator.budget().evaluations_left()));
       std::vector<Placement> placements;
       for (std::size_t i = 0; i < count; ++i) {
-        samples.push_back(policy.sample(session.random()));
+        samples.push_back(policy.sample(evaluator.random()));
         placements.push_back(placement_of(problem, samples.back()));
       }
-      const std::vector<Evaluation> batch = session.evaluate(placements);
+      const std::vector<Evaluation> batch = evaluator.evaluate(placements);
       evaluations.insert(evaluations.end(), batch.begin(), batch.end());
       if (evaluations.back().status == EvaluationStatus::kBudgetSpent) {
-        return;  // the session was stopped
+        return;  // the evaluator was stopped
       }
       if (samples.size() >= kBatch * options_.cross_entropy_every) {
         policy.minimize_cross_entropy(elite(samples, evaluations), options_.uniform_share);

@@ -29,19 +29,20 @@ class Model final : public policy_gradient::PolicyModel {
     return {{"layers", &policy_.parameters()}};
   }
 
-  void run_greedy_episode(Session& session) override {
-    check_size(options_, session.problem(), 1, Learns::kNo);
-    const std::vector<Item> items = items_of(session.problem());
+  void run_greedy_episode(Evaluator& evaluator) override {
+    check_size(options_, evaluator.problem(), 1, Learns::kNo);
+    const std::vector<Item> items = items_of(evaluator.problem());
     nn::Tape<float> tape(policy_.parameters());
     ActionSampler greedy(nullptr);
     GroupedDraw drawn{.draw = {.placements = 1}};
     policy_.place(tape, items, greedy, 0, drawn);
-    session.evaluate(read_placements(drawn, session.problem(), items).front());
+    evaluator.evaluate(read_placements(drawn, evaluator.problem(), items).front());
   }
 
   std::unique_ptr<policy_gradient::Trainer> make_trainer(
-      std::span<Session* const> sessions, policy_gradient::TrainingPurpose /*purpose*/) override {
-    return std::make_unique<RecurrentTrainer>(options_, policy_, sessions);
+      std::span<Evaluator* const> evaluators,
+      policy_gradient::TrainingPurpose /*purpose*/) override {
+    return std::make_unique<RecurrentTrainer>(options_, policy_, evaluators);
   }
 
  private:

@@ -72,17 +72,17 @@ std::vector<Placement> read_placements(const GroupedDraw& drawn, const Problem& 
 }
 
 RecurrentTrainer::RecurrentTrainer(const Options& options, RecurrentPolicy<float>& policy,
-                                   std::span<Session* const> sessions)
+                                   std::span<Evaluator* const> evaluators)
     : sampling_(options.sampling),
       reward_(options.reward),
       normalizes_advantages_(options.learning.normalize_advantages),
       policy_(&policy),
-      optimizer_(options.learning, policy.parameters(), sessions),
+      optimizer_(options.learning, policy.parameters(), evaluators),
       tape_(policy.parameters()),
       gradient_(policy.parameters().values().size()) {
-  for (Session* session : sessions) {
-    check_size(options, session->problem(), sampling_.placements, Learns::kYes);
-    tasks_.push_back({session, items_of(session->problem()), {}});
+  for (Evaluator* evaluator : evaluators) {
+    check_size(options, evaluator->problem(), sampling_.placements, Learns::kYes);
+    tasks_.push_back({evaluator, items_of(evaluator->problem()), {}});
   }
 }
 
@@ -95,26 +95,28 @@ void RecurrentTrainer::run(const TrainingCallback& callback) {
     optimizer_.begin_update();
     const std::vector<Evaluation> evaluations = sample(*task);
     const bool counts = seed(*task, evaluations);
-    if (std::ranges::any_of(tasks_, &Session::stopped, &Task::session)) {
+    if (std::ranges::any_of(tasks_,
+                            [](const Task& each) { return each.evaluator->budget().stopped(); })) {
       return;
     }
     const double norm = counts ? step() : 0;
     optimizer_.end_update();
     episodes_ += static_cast<std::int64_t>(evaluations.size());
-    goes_on = !callback || callback({.update = optimizer_.updates(),
-                                     .episodes = episodes_,
-                                     .session = static_cast<std::size_t>(task - tasks_.data()),
-                                     .last_us = mean_us(evaluations),
-                                     .best_us = task->session->best_evaluation().objective_us(),
-                                     .entropy = mean_entropy(tape_, drawn_.draw),
-                                     .gradient_norm = norm});
+    goes_on =
+        !callback || callback({.update = optimizer_.updates(),
+                               .episodes = episodes_,
+                               .problem = static_cast<std::size_t>(task - tasks_.data()),
+                               .last_us = mean_us(evaluations),
+                               .best_us = task->evaluator->incumbent().evaluation().objective_us(),
+                               .entropy = mean_entropy(tape_, drawn_.draw),
+                               .gradient_norm = norm});
   }
 }
 
 RecurrentTrainer::Task* RecurrentTrainer::next_task() {
   for (std::size_t tried = 0; tried < tasks_.size(); ++tried) {
     Task& task = tasks_[next_++ % tasks_.size()];
-    if (!task.session->exhausted()) {
+    if (!task.evaluator->budget().exhausted()) {
       return &task;
     }
   }
@@ -122,14 +124,14 @@ RecurrentTrainer::Task* RecurrentTrainer::next_task() {
 }
 
 std::vector<Evaluation> RecurrentTrainer::sample(const Task& task) {
-  Session& session = *task.session;
+  Evaluator& evaluator = *task.evaluator;
   tape_.clear();
-  drawn_.draw.placements =
-      std::min(sampling_.placements, static_cast<std::size_t>(session.evaluations_left()));
-  ActionSampler sampler(&session.random());
+  drawn_.draw.placements = std::min(
+      sampling_.placements, static_cast<std::size_t>(evaluator.budget().evaluations_left()));
+  ActionSampler sampler(&evaluator.random());
   const bool is_noisy = optimizer_.updates() < sampling_.noise_updates;
   policy_->place(tape_, task.items, sampler, is_noisy ? sampling_.logit_noise : 0, drawn_);
-  return session.evaluate(read_placements(drawn_, session.problem(), task.items));
+  return evaluator.evaluate(read_placements(drawn_, evaluator.problem(), task.items));
 }
 
 double RecurrentTrainer::step() {

@@ -18,7 +18,7 @@
 #include "rnn/policy.hpp"
 
 #include <emplace/agents/agent.hpp>
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/json_cursor.hpp>
 
 #include <cstdint>
@@ -32,12 +32,12 @@ namespace emplace::agents::rnn {
 /// does not fit.
 double cost_of(const Evaluation& evaluation, double out_of_memory_s);
 
-/// Trains a policy on the problems of some sessions.
+/// Trains a policy on the problems of some evaluators.
 class RecurrentTrainer final : public policy_gradient::Trainer {
  public:
-  /// Starts with no update. Requires: `policy` and the sessions outlive this.
+  /// Starts with no update. Requires: `policy` and the evaluators outlive this.
   RecurrentTrainer(const Options& options, RecurrentPolicy<float>& policy,
-                   std::span<Session* const> sessions);
+                   std::span<Evaluator* const> evaluators);
 
   void run(const TrainingCallback& callback) override;
   std::string to_json() const override;
@@ -46,7 +46,7 @@ class RecurrentTrainer final : public policy_gradient::Trainer {
  private:
   // One problem, with what lasts from update to update.
   struct Task {
-    Session* session;
+    Evaluator* evaluator;
     std::vector<Item> items;
     policy_gradient::MovingBaseline baseline;
   };

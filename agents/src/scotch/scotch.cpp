@@ -110,7 +110,7 @@ class Scotch final : public Agent {
  public:
   explicit Scotch(const Params&) {}
 
-  Placement place(const Problem& problem, Session&) override {
+  Placement place(const Problem& problem, Evaluator&) override {
     const std::span<const DeviceId> devices = problem.placeable_devices();
     if (devices.size() == 1) {
       return Placement(problem.num_groups(), devices.front());

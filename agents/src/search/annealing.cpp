@@ -1,8 +1,8 @@
 #include "annealing.hpp"
 
 #include "memory_penalty.hpp"
-#include "move_evaluator.hpp"
 
+#include <emplace/agents/move_evaluator.hpp>
 #include <emplace/base/elementary.hpp>
 #include <emplace/base/infinity.hpp>
 
@@ -31,32 +31,32 @@ constexpr std::uint64_t kReach = 4;  // groups on the device until the one to sw
 // Where an annealing stands.
 class Annealing {
  public:
-  Annealing(Session& session, const Coarsening& coarsening, const Placement& start,
+  Annealing(Evaluator& evaluator, const Coarsening& coarsening, const Placement& start,
             double until_share, const AnnealingOptions& options)
-      : session_(session),
-        moves_(session),
+      : evaluator_(evaluator),
+        moves_(evaluator),
         proposals_(coarsening, options.moves),
-        from_share_(session.share_used()),
+        from_share_(evaluator.budget().share_used()),
         until_share_(until_share),
         options_(options),
         initial_temperature_(options.initial_temperature),
-        cycle_begin_(session.evaluations()),
+        cycle_begin_(evaluator.budget().evaluations()),
         reached_(moves_.start(start)) {
     observe(reached_);
   }
 
   void run() {
-    while (!session_.exhausted() && session_.share_used() < until_share_) {
-      if (!by_start_.empty() && session_.random().uniform() < kReorderings) {
+    while (!evaluator_.budget().exhausted() && evaluator_.budget().share_used() < until_share_) {
+      if (!by_start_.empty() && evaluator_.random().uniform() < kReorderings) {
         try_changes(swapped_priorities());
       } else {
-        const std::span<const Move> moves = proposals_.propose(moves_.base(), session_.random());
+        const std::span<const Move> moves = proposals_.propose(moves_.base(), evaluator_.random());
         if (moves.empty()) {
           return;
         }
         try_changes(moves);
       }
-      if (options_.cycles && progress() >= 1 && session_.share_used() < until_share_) {
+      if (options_.cycles && progress() >= 1 && evaluator_.budget().share_used() < until_share_) {
         begin_cycle();
       }
     }
@@ -67,10 +67,10 @@ class Annealing {
   // with the priorities of each other.
   std::span<const PriorityChange> swapped_priorities() {
     const Placement& base = moves_.base();
-    const std::size_t at = session_.random().below(by_start_.size());
+    const std::size_t at = evaluator_.random().below(by_start_.size());
     const GroupId one = by_start_[at];
     GroupId other = one;
-    std::uint64_t left = 1 + session_.random().below(kReach);
+    std::uint64_t left = 1 + evaluator_.random().below(kReach);
     for (std::size_t next = at + 1; next < by_start_.size() && left > 0; ++next) {
       if (base[by_start_[next]] == base[one]) {
         other = by_start_[next];
@@ -84,9 +84,9 @@ class Annealing {
   // Tries moves or changes of priorities.
   template <class Change>
   void try_changes(std::span<const Change> moves) {
-    const double tolerance_us = -temperature_us() * log_of(1 - session_.random().uniform());
+    const double tolerance_us = -temperature_us() * log_of(1 - evaluator_.random().uniform());
     const double refused_us = penalty_.objective_us(reached_) + tolerance_us;
-    const bool observes = session_.evaluations() >= next_observation_;
+    const bool observes = evaluator_.budget().evaluations() >= next_observation_;
     const Evaluation tried = moves_.evaluate(moves, observes ? kInfinity : refused_us);
     if (penalty_.objective_us(tried) < refused_us) {
       if (reached_.status == EvaluationStatus::kOk && tried.status != EvaluationStatus::kOk) {
@@ -112,7 +112,7 @@ class Annealing {
     if (step.status != EvaluationStatus::kBudgetSpent) {
       moves_.outline(outline_);
       proposals_.observe(moves_.base(), outline_, step.step_time_us);
-      next_observation_ = session_.evaluations() + kObservationInterval;
+      next_observation_ = evaluator_.budget().evaluations() + kObservationInterval;
       if (moves_.base().has_priorities()) {
         by_start_.resize(outline_.group_start_us.size());
         std::iota(by_start_.begin(), by_start_.end(), 0);
@@ -123,23 +123,23 @@ class Annealing {
   }
 
   void begin_cycle() {
-    if (const std::optional<Placement>& best = session_.best_placement()) {
+    if (const std::optional<Placement>& best = evaluator_.incumbent().placement()) {
       moves_.go_to(*best);
-      reached_ = session_.best_evaluation();
+      reached_ = evaluator_.incumbent().evaluation();
     }
-    cycle_begin_ = session_.evaluations();
-    from_share_ = session_.share_used();
+    cycle_begin_ = evaluator_.budget().evaluations();
+    from_share_ = evaluator_.budget().share_used();
     initial_temperature_ = 2 * initial_temperature_ <= kHottest ? 2 * initial_temperature_
                                                                 : options_.initial_temperature;
   }
 
   // Returns the share of the cycle that is over.
   double progress() const {
-    const double of_share =
-        (session_.share_used() - from_share_) / std::max(until_share_ - from_share_, 1e-9);
+    const double of_share = (evaluator_.budget().share_used() - from_share_) /
+                            std::max(until_share_ - from_share_, 1e-9);
     const double of_evaluations =
-        static_cast<double>(session_.evaluations() - cycle_begin_) /
-        static_cast<double>(kEvaluationsPerGroup * session_.problem().num_groups());
+        static_cast<double>(evaluator_.budget().evaluations() - cycle_begin_) /
+        static_cast<double>(kEvaluationsPerGroup * evaluator_.problem().num_groups());
     return std::max(of_share, of_evaluations);
   }
 
@@ -149,7 +149,7 @@ class Annealing {
            exp_of(log_ratio * std::clamp(progress(), 0.0, 1.0));
   }
 
-  Session& session_;
+  Evaluator& evaluator_;
   MoveEvaluator moves_;
   MoveProposals proposals_;
   MemoryPenalty penalty_;
@@ -169,10 +169,10 @@ class Annealing {
 
 }  // namespace
 
-void anneal(Session& session, const Coarsening& coarsening, const Placement& start,
+void anneal(Evaluator& evaluator, const Coarsening& coarsening, const Placement& start,
             double until_share, const AnnealingOptions& options) {
-  if (!session.exhausted()) {
-    Annealing(session, coarsening, start, until_share, options).run();
+  if (!evaluator.budget().exhausted()) {
+    Annealing(evaluator, coarsening, start, until_share, options).run();
   }
 }
 

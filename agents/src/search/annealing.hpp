@@ -14,7 +14,7 @@
 
 #include "move_proposals.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/sim/placement.hpp>
 
 namespace emplace::agents {
@@ -27,9 +27,9 @@ struct AnnealingOptions {
   MoveProposals::Options moves{};
 };
 
-/// Anneals from `start` until `session` has used `until_share` of its budget. The result is the
-/// best placement of the session. One thread. Requires: a coarsening of the session's problem.
-void anneal(Session& session, const Coarsening& coarsening, const Placement& start,
+/// Anneals from `start` until `evaluator` has used `until_share` of its budget. The result is the
+/// best placement of the evaluator. One thread. Requires: a coarsening of the evaluator's problem.
+void anneal(Evaluator& evaluator, const Coarsening& coarsening, const Placement& start,
             double until_share, const AnnealingOptions& options = {});
 
 }  // namespace emplace::agents

@@ -36,38 +36,40 @@ class Auto final : public Agent {
  public:
   explicit Auto(const Params&) {}
 
-  Placement place(const Problem& problem, Session& session) override {
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
     const Coarsening coarsening(problem);
-    const std::vector<Evaluated> starts = evaluated_starts_and_orders(problem, session);
+    const std::vector<Evaluated> starts = evaluated_starts_and_orders(problem, evaluator);
     std::vector<Evaluated> found = starts;
-    if (const double used = session.share_used();
+    if (const double used = evaluator.budget().share_used();
         used < kExploration && problem.placeable_devices().size() > 1) {
-      explore(coarsening, session, (kExploration - used) / (1 - used), found);
+      explore(coarsening, evaluator, (kExploration - used) / (1 - used), found);
     }
     if (problem.placeable_devices().size() > 1) {
-      refine(coarsening, session, found);
+      refine(coarsening, evaluator, found);
     }
-    return session.best_placement().value_or(starts.front().placement);
+    return evaluator.incumbent().placement().value_or(starts.front().placement);
   }
 
  private:
-  static void explore(const Coarsening& coarsening, Session& session, double share,
+  static void explore(const Coarsening& coarsening, Evaluator& evaluator, double share,
                       std::vector<Evaluated>& found) {
     const GroupId num_groups = coarsening.problem().num_groups();
-    const Placement start = session.best_placement().value_or(found.front().placement);
-    const bool has_few = session.evaluations_left() < kFewEvaluations * std::int64_t{num_groups};
-    const std::size_t count = has_few ? 1 : std::max<std::size_t>(2, session.concurrency());
+    const Placement start = start_of_annealing(num_groups, found);
+    const bool has_few =
+        evaluator.budget().evaluations_left() < kFewEvaluations * std::int64_t{num_groups};
+    const std::size_t count =
+        has_few ? 1 : std::max<std::size_t>(2, evaluator.budget().concurrency());
     std::vector<std::optional<Evaluated>> ends(count);
-    session.run_in_parallel(count, share, [&](std::size_t index, Session& child) {
+    evaluator.run_in_parallel(count, share, [&](std::size_t index, Evaluator& child) {
       if (index % 2 == 0) {
-        search_levels(child, coarsening, heuristic_start(kHeuristic));
+        search_levels(child, coarsening, heft);
       } else if (num_groups <= kFewGroups) {
         search_lists(child, 1);
       } else {
         anneal(child, coarsening, start, 1);
       }
-      if (const auto& best = child.best_placement()) {
-        ends[index] = Evaluated{*best, child.best_evaluation()};
+      if (const auto& best = child.incumbent().placement()) {
+        ends[index] = Evaluated{*best, child.incumbent().evaluation()};
       }
     });
     for (std::optional<Evaluated>& end : ends) {
@@ -77,22 +79,32 @@ class Auto final : public Agent {
     }
   }
 
-  // Anneals the best placement: one with an order only where that pays, since its steps are always
-  // simulated in full.
-  static void refine(const Coarsening& coarsening, Session& session,
+  // Anneals the best placement; on small graphs, every second search goes on with lists.
+  static void refine(const Coarsening& coarsening, Evaluator& evaluator,
                      const std::vector<Evaluated>& found) {
-    const double gain = session.problem().num_groups() <= kFewGroups ? 1 : kGainOfOrders;
+    const GroupId num_groups = evaluator.problem().num_groups();
+    const Placement& start = start_of_annealing(num_groups, found);
+    evaluator.run_in_parallel(evaluator.budget().concurrency(), 1,
+                              [&](std::size_t index, Evaluator& child) {
+                                if (index % 2 == 1 && num_groups <= kFewGroups) {
+                                  search_lists(child, 1);
+                                } else {
+                                  anneal(child, coarsening, start, 1);
+                                }
+                              });
+  }
+
+  // Returns the best placement, but one with an order only where that pays, since its steps are
+  // always simulated in full.
+  static const Placement& start_of_annealing(GroupId num_groups,
+                                             const std::vector<Evaluated>& found) {
+    const double gain = num_groups <= kFewGroups ? 1 : kGainOfOrders;
     const auto cost_us = [gain](const Evaluated& one) {
       const double order = one.placement.has_priorities() ? gain : 1;
       return std::pair(one.evaluation.status, order * one.evaluation.objective_us());
     };
-    const Placement& start = std::ranges::min_element(found, {}, cost_us)->placement;
-    session.run_in_parallel(session.concurrency(), 1, [&](std::size_t, Session& child) {
-      anneal(child, coarsening, start, 1);
-    });
+    return std::ranges::min_element(found, {}, cost_us)->placement;
   }
-
-  static constexpr const char* kHeuristic = "heft";
 };
 
 EMPLACE_REGISTER_AGENT(

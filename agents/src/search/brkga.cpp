@@ -28,17 +28,17 @@ class Brkga final : public Agent {
   explicit Brkga(const Params& params)
       : decodes_priorities_(params.get<std::string>("decoder") == kPriorities) {}
 
-  Placement place(const Problem& problem, Session& session) override {
-    std::vector<Individual> population = first_generation(problem, session);
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
+    std::vector<Individual> population = first_generation(problem, evaluator);
     const Placement first = decoded(problem, population.front().keys);
     // With one device there is one placement.
     const bool has_choice = problem.placeable_devices().size() > 1;
-    evaluate(problem, session, population, 0);
-    while (has_choice && !session.exhausted()) {
-      population = next_generation(problem, session.random(), population);
-      evaluate(problem, session, population, kElites);
+    evaluate(problem, evaluator, population, 0);
+    while (has_choice && !evaluator.budget().exhausted()) {
+      population = next_generation(problem, evaluator.random(), population);
+      evaluate(problem, evaluator, population, kElites);
     }
-    return session.best_placement().value_or(first);
+    return evaluator.incumbent().placement().value_or(first);
   }
 
   static constexpr const char* kDevices = "devices";
@@ -65,17 +65,17 @@ class Brkga final : public Agent {
     return keys;
   }
 
-  std::vector<Individual> first_generation(const Problem& problem, Session& session) const {
+  std::vector<Individual> first_generation(const Problem& problem, Evaluator& evaluator) const {
     std::vector<Individual> population;
     if (decodes_priorities_) {
       population.push_back({upward_rank_keys(problem)});
     } else {
-      for (const Evaluated& start : evaluated_starts(problem, session)) {
+      for (const Evaluated& start : evaluated_starts(problem, evaluator)) {
         population.push_back({keys_of(problem, start.placement)});
       }
     }
     while (population.size() < kPopulation) {
-      population.push_back({random_keys(problem, session.random())});
+      population.push_back({random_keys(problem, evaluator.random())});
     }
     return population;
   }
@@ -119,13 +119,13 @@ class Brkga final : public Agent {
   }
 
   // Evaluates all but the first `known` individuals, and sorts all, best first.
-  void evaluate(const Problem& problem, Session& session, std::vector<Individual>& population,
+  void evaluate(const Problem& problem, Evaluator& evaluator, std::vector<Individual>& population,
                 std::size_t known) const {
     std::vector<Placement> placements;
     for (std::size_t i = known; i < population.size(); ++i) {
       placements.push_back(decoded(problem, population[i].keys));
     }
-    const std::vector<Evaluation> evaluations = session.evaluate(placements);
+    const std::vector<Evaluation> evaluations = evaluator.evaluate(placements);
     for (std::size_t i = known; i < population.size(); ++i) {
       population[i].evaluation = evaluations[i - known];
     }

@@ -1,7 +1,7 @@
 #include "completion_bound.hpp"
-#include "move_evaluator.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/agents/move_evaluator.hpp>
 #include <emplace/agents/registry.hpp>
 #include <emplace/base/infinity.hpp>
 
@@ -65,9 +65,9 @@ IdVector<DeviceId, DeviceId> find_alike(const Problem& problem) {
 // where the bound is least first.
 class BranchAndBound {
  public:
-  BranchAndBound(const Problem& problem, Session& session, double max_nodes)
+  BranchAndBound(const Problem& problem, Evaluator& evaluator, double max_nodes)
       : problem_(problem),
-        session_(session),
+        evaluator_(evaluator),
         max_nodes_(max_nodes),
         bound_(problem),
         first_alike_(find_alike(problem)),
@@ -81,8 +81,8 @@ class BranchAndBound {
     order_groups();
   }
 
-  // Searches until the best placement of the session is proven to be optimal or the budget is
-  // spent, and leaves with the session what is proven.
+  // Searches until the best placement of the evaluator is proven to be optimal or the budget is
+  // spent, and leaves with the evaluator what is proven.
   void run() {
     enter(0, lower_bounds(problem_).best_us());
     std::size_t depth = 0;
@@ -97,7 +97,7 @@ class BranchAndBound {
         --depth;
         continue;
       }
-      if (++num_nodes_ > max_nodes_ || session_.exhausted()) {
+      if (++num_nodes_ > max_nodes_ || evaluator_.budget().exhausted()) {
         break;
       }
       const Choice choice = level.choices[level.next];
@@ -119,7 +119,7 @@ class BranchAndBound {
       }
     }
     if (open_us < kInfinity) {
-      session_.prove_bound(open_us);
+      evaluator_.prove_bound(open_us);
     }
   }
 
@@ -154,7 +154,7 @@ class BranchAndBound {
 
   // Returns the time below which a placement would be the best.
   double limit_us() const {
-    const Evaluation& best = session_.best_evaluation();
+    const Evaluation& best = evaluator_.incumbent().evaluation();
     return best.status == EvaluationStatus::kOk ? best.step_time_us * kWorthwhile : kInfinity;
   }
 
@@ -219,7 +219,7 @@ class BranchAndBound {
       for (GroupId group = 0; group < renamed.size(); ++group) {
         renamed[group] = name[renamed[group]];
       }
-      if (session_.evaluate(renamed).status == EvaluationStatus::kBudgetSpent) {
+      if (evaluator_.evaluate(renamed).status == EvaluationStatus::kBudgetSpent) {
         return false;
       }
       if (!next_names(name)) {
@@ -254,7 +254,7 @@ class BranchAndBound {
   }
 
   const Problem& problem_;
-  Session& session_;
+  Evaluator& evaluator_;
   double max_nodes_;
   double num_nodes_ = 0;
   CompletionBound bound_;
@@ -270,35 +270,37 @@ class Exact final : public Agent {
  public:
   explicit Exact(const Params& params) : nodes_(params.get<double>("nodes")) {}
 
-  Placement place(const Problem& problem, Session& session) override {
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
     Placement start(problem.num_groups(), problem.placeable_devices().front());
-    const double max_nodes = nodes_ * static_cast<double>(session.evaluations_left());
-    session.evaluate(start);
-    for (const char* const heuristic : {"heft", "etf"}) {
-      session.evaluate(AgentRegistry::global().make(Spec{heuristic})->place(problem, session));
+    const double max_nodes = nodes_ * static_cast<double>(evaluator.budget().evaluations_left());
+    evaluator.evaluate(start);
+    for (ListScheduler* const heuristic : {heft, etf}) {
+      evaluator.evaluate(heuristic(problem, evaluator.budget(), StepOrder::kQueue));
     }
-    climb(problem, session, start);
-    if (!session.exhausted()) {
-      BranchAndBound(problem, session, max_nodes).run();
+    climb(problem, evaluator, start);
+    if (!evaluator.budget().exhausted()) {
+      BranchAndBound(problem, evaluator, max_nodes).run();
     }
-    return session.best_placement().value_or(std::move(start));
+    return evaluator.incumbent().placement().value_or(std::move(start));
   }
 
  private:
   // Moves one group of the best placement at a time while that helps, with a tenth of the budget;
   // `start` is one that was evaluated.
-  static void climb(const Problem& problem, Session& session, const Placement& start) {
-    const std::int64_t leave = session.evaluations_left() / 10 * 9;
-    MoveEvaluator moves(session);
-    moves.go_to(session.best_placement().value_or(start));
+  static void climb(const Problem& problem, Evaluator& evaluator, const Placement& start) {
+    const std::int64_t leave = evaluator.budget().evaluations_left() / 10 * 9;
+    MoveEvaluator moves(evaluator);
+    moves.go_to(evaluator.incumbent().placement().value_or(start));
     GroupId unimproved = 0;
-    for (GroupId group = 0; unimproved < problem.num_groups() && session.evaluations_left() > leave;
+    for (GroupId group = 0;
+         unimproved < problem.num_groups() && evaluator.budget().evaluations_left() > leave;
          group = (group + 1) % problem.num_groups()) {
       ++unimproved;
       for (const DeviceId device : problem.placeable_devices()) {
-        const Evaluation best = session.best_evaluation();
+        const Evaluation best = evaluator.incumbent().evaluation();
         const Move move{group, device};
-        if (session.evaluations_left() > leave && moves.evaluate({&move, 1}).better_than(best)) {
+        if (evaluator.budget().evaluations_left() > leave &&
+            moves.evaluate({&move, 1}).better_than(best)) {
           moves.accept();
           unimproved = 0;
         }

@@ -1,8 +1,8 @@
-#include "move_evaluator.hpp"
 #include "move_proposals.hpp"
 #include "starts.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/agents/move_evaluator.hpp>
 
 #include <numeric>
 #include <string>
@@ -21,16 +21,16 @@ class HillClimb final : public Agent {
       : proposes_(params.get<std::string>("moves") == kProposed),
         start_(params.get<std::string>("start")) {}
 
-  Placement place(const Problem& problem, Session& session) override {
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
     const Coarsening coarsening(problem);
-    Placement start = start_of_search(start_, coarsening, session);
-    climb(coarsening, session, start);
+    Placement start = start_of_search(start_, coarsening, evaluator);
+    climb(coarsening, evaluator, start);
     // With one device there is one placement.
-    while (problem.placeable_devices().size() > 1 && !session.exhausted()) {
-      climb(coarsening, session,
-            perturbed(problem, session, session.best_placement().value_or(start)));
+    while (problem.placeable_devices().size() > 1 && !evaluator.budget().exhausted()) {
+      climb(coarsening, evaluator,
+            perturbed(problem, evaluator, evaluator.incumbent().placement().value_or(start)));
     }
-    return session.best_placement().value_or(std::move(start));
+    return evaluator.incumbent().placement().value_or(std::move(start));
   }
 
   static constexpr const char* kOneGroup = "one-group";
@@ -41,34 +41,35 @@ class HillClimb final : public Agent {
   static constexpr double kPerturbation = 0.2;
 
   // Returns `placement` with random devices for a share kPerturbation of the groups.
-  static Placement perturbed(const Problem& problem, Session& session, Placement placement) {
+  static Placement perturbed(const Problem& problem, Evaluator& evaluator, Placement placement) {
     const std::span<const DeviceId> devices = problem.placeable_devices();
     for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      if (session.random().uniform() < kPerturbation) {
-        placement[group] = devices[session.random().below(devices.size())];
+      if (evaluator.random().uniform() < kPerturbation) {
+        placement[group] = devices[evaluator.random().below(devices.size())];
       }
     }
     return placement;
   }
 
-  void climb(const Coarsening& coarsening, Session& session, const Placement& current) const {
+  void climb(const Coarsening& coarsening, Evaluator& evaluator, const Placement& current) const {
     if (proposes_) {
-      climb_by_proposals(coarsening, session, current);
+      climb_by_proposals(coarsening, evaluator, current);
     } else {
-      climb_by_groups(coarsening.problem(), session, current);
+      climb_by_groups(coarsening.problem(), evaluator, current);
     }
   }
 
-  static void climb_by_groups(const Problem& problem, Session& session, const Placement& current) {
-    MoveEvaluator moves(session);
+  static void climb_by_groups(const Problem& problem, Evaluator& evaluator,
+                              const Placement& current) {
+    MoveEvaluator moves(evaluator);
     Evaluation reached = moves.start(current);
     std::vector<GroupId> order(static_cast<std::size_t>(problem.num_groups()));
     std::iota(order.begin(), order.end(), 0);
-    session.random().shuffle(std::span(order));
+    evaluator.random().shuffle(std::span(order));
 
     // Consecutive groups without an improvement; all of them make a local optimum.
     std::size_t unimproved = 0;
-    for (std::size_t at = 0; unimproved < order.size() && !session.exhausted();
+    for (std::size_t at = 0; unimproved < order.size() && !evaluator.budget().exhausted();
          at = (at + 1) % order.size()) {
       const GroupId group = order[at];
       const DeviceId before = moves.base()[group];
@@ -89,10 +90,10 @@ class HillClimb final : public Agent {
     }
   }
 
-  static void climb_by_proposals(const Coarsening& coarsening, Session& session,
+  static void climb_by_proposals(const Coarsening& coarsening, Evaluator& evaluator,
                                  const Placement& current) {
     MoveProposals proposals(coarsening, {});
-    MoveEvaluator moves(session);
+    MoveEvaluator moves(evaluator);
     Evaluation reached = moves.start(current);
     if (reached.status == EvaluationStatus::kBudgetSpent) {
       return;
@@ -100,11 +101,11 @@ class HillClimb final : public Agent {
     StepOutline outline;
     moves.outline(outline);
     proposals.observe(current, outline, reached.step_time_us);
-    for (std::int64_t unimproved = 0;
-         unimproved < kPatience * coarsening.problem().num_groups() && !session.exhausted();
+    for (std::int64_t unimproved = 0; unimproved < kPatience * coarsening.problem().num_groups() &&
+                                      !evaluator.budget().exhausted();
          ++unimproved) {
       const Evaluation tried =
-          evaluate_rival(moves, proposals.propose(moves.base(), session.random()), reached);
+          evaluate_rival(moves, proposals.propose(moves.base(), evaluator.random()), reached);
       if (tried.better_than(reached)) {
         moves.accept();
         reached = tried;

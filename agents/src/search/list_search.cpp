@@ -110,8 +110,8 @@ double mean_of(const GroupTimes& times) {
 
 }  // namespace
 
-void search_lists(Session& session, double until_share) {
-  const Problem& problem = session.problem();
+void search_lists(Evaluator& evaluator, double until_share) {
+  const Problem& problem = evaluator.problem();
   const GroupTimes costs_us = mean_costs_us(problem);
   const double mean_time_us = mean_of(costs_us);
   const auto num_groups = static_cast<std::uint64_t>(problem.num_groups());
@@ -119,21 +119,21 @@ void search_lists(Session& session, double until_share) {
   GroupTimes best_keys = keys;
   ListScheduling scheduling(problem);
   MemoryPenalty penalty;
-  Evaluation reached = session.evaluate(scheduling.run(keys));
+  Evaluation reached = evaluator.evaluate(scheduling.run(keys));
   Evaluation best = reached;
   std::int64_t in_cycle = 0;
-  while (!session.exhausted() && session.share_used() < until_share) {
+  while (!evaluator.budget().exhausted() && evaluator.budget().share_used() < until_share) {
     const double progress = std::min(
         1.0, static_cast<double>(++in_cycle) / static_cast<double>(kCycle * problem.num_groups()));
     const double temperature_us =
         mean_time_us * kInitialTemperature *
         exp_of(progress * log_of(kFinalTemperature / kInitialTemperature));
-    RandomStream& random = session.random();
+    RandomStream& random = evaluator.random();
     const auto group = static_cast<GroupId>(random.below(num_groups));
     const auto other = static_cast<GroupId>(random.below(num_groups));
     const double before = keys[group];
     keys[group] = keys[other] + mean_time_us * (random.uniform() - 0.5);
-    const Evaluation tried = session.evaluate(scheduling.run(keys));
+    const Evaluation tried = evaluator.evaluate(scheduling.run(keys));
     if (tried.status == EvaluationStatus::kBudgetSpent) {
       return;
     }

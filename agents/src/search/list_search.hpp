@@ -9,12 +9,12 @@
 //
 // Complexity of an evaluation: O(groups * ready groups * devices), and a simulation. One thread.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 
 namespace emplace::agents {
 
-/// Searches until `session` has used `until_share` of its budget. The result is the best placement
-/// of the session.
-void search_lists(Session& session, double until_share);
+/// Searches until `evaluator` has used `until_share` of its budget. The result is the best
+/// placement of the evaluator.
+void search_lists(Evaluator& evaluator, double until_share);
 
 }  // namespace emplace::agents

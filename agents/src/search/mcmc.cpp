@@ -27,15 +27,16 @@ class Mcmc final : public Agent {
                  .moves = {.candidates = 1,
                            .moves = {.cluster = 0, .layer = 0, .swap = 0, .neighbour = 0}}} {}
 
-  Placement place(const Problem& problem, Session& session) override {
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
     const Coarsening coarsening(problem);
-    const Placement start = start_of_search(start_, coarsening, session);
+    const Placement start = start_of_search(start_, coarsening, evaluator);
     for (std::int64_t chain = 0; chain < chains_; ++chain) {
-      const double used = session.share_used();
-      anneal(session, coarsening, chain == 0 ? start : random_placement(problem, session.random()),
+      const double used = evaluator.budget().share_used();
+      anneal(evaluator, coarsening,
+             chain == 0 ? start : random_placement(problem, evaluator.random()),
              used + (1 - used) / static_cast<double>(chains_ - chain), options_);
     }
-    return session.best_placement().value_or(start);
+    return evaluator.incumbent().placement().value_or(start);
   }
 
  private:

@@ -15,8 +15,7 @@ constexpr double kLargestChange = 1 << 20;    // of the first price, up or down
 }  // namespace
 
 double MemoryPenalty::objective_us(const Evaluation& evaluation) {
-  if (evaluation.status != EvaluationStatus::kOk &&
-      evaluation.status != EvaluationStatus::kOutOfMemory) {
+  if (!evaluation.has_step()) {
     return std::numeric_limits<double>::infinity();
   }
   const auto bytes_over = static_cast<double>(evaluation.bytes_over);

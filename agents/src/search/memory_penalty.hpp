@@ -18,7 +18,7 @@
 // No parameter has a unit: the price begins where the first overflow that is seen costs as much as
 // its step takes. One thread.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluation.hpp>
 
 namespace emplace::agents {
 

@@ -14,7 +14,7 @@
 
 #include "random_moves.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/id_vector.hpp>
 #include <emplace/base/random.hpp>
 #include <emplace/sim/placement.hpp>

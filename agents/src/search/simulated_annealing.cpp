@@ -16,11 +16,11 @@ class SimulatedAnnealing final : public Agent {
         options_{.initial_temperature = params.get<double>("initial-temperature"),
                  .final_temperature = params.get<double>("final-temperature")} {}
 
-  Placement place(const Problem& problem, Session& session) override {
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
     const Coarsening coarsening(problem);
-    Placement start = start_of_search(start_, coarsening, session);
-    anneal(session, coarsening, start, 1, options_);
-    return session.best_placement().value_or(std::move(start));
+    Placement start = start_of_search(start_, coarsening, evaluator);
+    anneal(evaluator, coarsening, start, 1, options_);
+    return evaluator.incumbent().placement().value_or(std::move(start));
   }
 
  private:

@@ -1,9 +1,9 @@
 #include "starts.hpp"
 
 #include "coarsening/group_nesting.hpp"
+#include "heuristic/heuristics.hpp"
 #include "repair/repair.hpp"
 
-#include <emplace/agents/registry.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <algorithm>
@@ -15,9 +15,37 @@
 namespace emplace::agents {
 namespace {
 
+using Heuristic = Placement(const Problem& problem, Budget& budget);
+
+template <ListScheduler scheduler, StepOrder order>
+Placement scheduled(const Problem& problem, Budget& budget) {
+  return scheduler(problem, budget, order);
+}
+
+template <Placement rule(const Problem& problem)>
+Placement ruled(const Problem& problem, Budget&) {
+  return rule(problem);
+}
+
 // Not all heuristics that there are: partitioners are optional, and the same search shall give the
 // same placement without them.
-constexpr std::array kAgents = {"heft", "etf", "single-gpu", "m-etf", "m-topo", "human-expert"};
+constexpr std::array<Heuristic*, 6> kHeuristics = {scheduled<heft, StepOrder::kQueue>,
+                                                   scheduled<etf, StepOrder::kQueue>,
+                                                   ruled<single_gpu>,
+                                                   scheduled<m_etf, StepOrder::kQueue>,
+                                                   m_topo,
+                                                   ruled<human_expert>};
+
+// The cheapest first: the last ones are left out where their part of the budget is used up.
+constexpr std::array<Heuristic*, 9> kHeuristicsAndOrders = {ruled<single_gpu>,
+                                                            ruled<human_expert>,
+                                                            m_topo,
+                                                            scheduled<heft, StepOrder::kQueue>,
+                                                            scheduled<heft, StepOrder::kPlan>,
+                                                            scheduled<etf, StepOrder::kQueue>,
+                                                            scheduled<etf, StepOrder::kPlan>,
+                                                            scheduled<m_etf, StepOrder::kQueue>,
+                                                            scheduled<m_etf, StepOrder::kPlan>};
 
 constexpr std::int64_t kMaxRepairSimulations = 100;
 
@@ -25,19 +53,10 @@ constexpr std::int64_t kMaxRepairSimulations = 100;
 // the search after them finds more in the same time.
 constexpr double kMaxPartForHeuristics = 0.2;
 
-// The cheapest first: the last ones are left out where that part is used up.
-constexpr std::array kAgentsAndOrders = {"single-gpu",     "human-expert",    "m-topo",
-                                         "heft",           "heft:order=plan", "etf",
-                                         "etf:order=plan", "m-etf",           "m-etf:order=plan"};
-
-Placement placed_by(std::string_view agent, const Problem& problem, Session& session) {
-  return AgentRegistry::global().make(Spec::parse(agent))->place(problem, session);
-}
-
 // Adds a placement that is not among them yet.
-void add_start(Placement placement, Session& session, std::vector<Evaluated>& starts) {
+void add_start(Placement placement, Evaluator& evaluator, std::vector<Evaluated>& starts) {
   if (std::ranges::find(starts, placement, &Evaluated::placement) == starts.end()) {
-    const Evaluation evaluation = session.evaluate(placement);
+    const Evaluation evaluation = evaluator.evaluate(placement);
     starts.push_back({std::move(placement), evaluation});
   }
 }
@@ -48,18 +67,19 @@ void sort_best_first(std::vector<Evaluated>& starts) {
   });
 }
 
-// Asks agents, but at least one, until so much of the budget is used.
-std::vector<Evaluated> evaluated(std::span<const char* const> agents, const Problem& problem,
-                                 Session& session, double until_share = 1) {
+// Asks heuristics, but at least one, until so much of the budget is used.
+std::vector<Evaluated> evaluated(std::span<Heuristic* const> heuristics, const Problem& problem,
+                                 Evaluator& evaluator, double until_share = 1) {
   std::vector<Evaluated> starts;
-  if (const std::optional<Placement>& best = session.best_placement()) {
-    starts.push_back({*best, session.best_evaluation()});
+  if (const std::optional<Placement>& best = evaluator.incumbent().placement()) {
+    starts.push_back({*best, evaluator.incumbent().evaluation()});
   }
-  for (const char* agent : agents) {
-    if (!starts.empty() && (session.exhausted() || session.share_used() >= until_share)) {
+  for (Heuristic* const heuristic : heuristics) {
+    if (!starts.empty() &&
+        (evaluator.budget().exhausted() || evaluator.budget().share_used() >= until_share)) {
       break;
     }
-    add_start(placed_by(agent, problem, session), session, starts);
+    add_start(heuristic(problem, evaluator.budget()), evaluator, starts);
   }
   sort_best_first(starts);
   return starts;
@@ -67,26 +87,28 @@ std::vector<Evaluated> evaluated(std::span<const char* const> agents, const Prob
 
 }  // namespace
 
-Placement start_of_search(std::string_view start, const Coarsening& coarsening, Session& session) {
+Placement start_of_search(std::string_view start, const Coarsening& coarsening,
+                          Evaluator& evaluator) {
   const Problem& problem = coarsening.problem();
   if (start == kBestHeuristic) {
-    return std::move(evaluated_starts(problem, session).front().placement);
+    return std::move(evaluated_starts(problem, evaluator).front().placement);
   }
   if (start == kBestOfLevels) {
-    return std::move(evaluated_starts_of_levels(coarsening, session).front().placement);
+    return std::move(evaluated_starts_of_levels(coarsening, evaluator).front().placement);
   }
   if (start == kOneDevice) {
     Placement one_device(problem.num_groups(), problem.placeable_devices().front());
-    if (session.exhausted()) {
+    if (evaluator.budget().exhausted()) {
       return one_device;
     }
     Simulator simulator(problem);
-    Repair repaired = repair(problem, simulator, std::move(one_device),
-                             std::min(kMaxRepairSimulations, session.evaluations_left() + 1));
-    session.charge(repaired.simulations - 1);  // not the one that tells whether it fits
+    Repair repaired =
+        repair(problem, simulator, std::move(one_device),
+               std::min(kMaxRepairSimulations, evaluator.budget().evaluations_left() + 1));
+    evaluator.budget().charge(repaired.simulations - 1);  // not the one that tells whether it fits
     return std::move(repaired.placement);
   }
-  return placed_by(start, problem, session);
+  return (start == kEtf ? etf : heft)(problem, evaluator.budget(), StepOrder::kQueue);
 }
 
 Placement random_placement(const Problem& problem, RandomStream& random) {
@@ -98,27 +120,27 @@ Placement random_placement(const Problem& problem, RandomStream& random) {
   return placement;
 }
 
-std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session) {
-  return evaluated(kAgents, problem, session);
+std::vector<Evaluated> evaluated_starts(const Problem& problem, Evaluator& evaluator) {
+  return evaluated(kHeuristics, problem, evaluator);
 }
 
-std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Session& session) {
-  return evaluated(kAgentsAndOrders, problem, session, kMaxPartForHeuristics);
+std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Evaluator& evaluator) {
+  return evaluated(kHeuristicsAndOrders, problem, evaluator, kMaxPartForHeuristics);
 }
 
-std::vector<Evaluated> evaluated_starts_of_levels(const Coarsening& coarsening, Session& session) {
+std::vector<Evaluated> evaluated_starts_of_levels(const Coarsening& coarsening,
+                                                  Evaluator& evaluator) {
   const Problem& problem = coarsening.problem();
-  std::vector<Evaluated> starts = evaluated_starts(problem, session);
+  std::vector<Evaluated> starts = evaluated_starts(problem, evaluator);
   const std::vector<GroupId> sizes = coarsening.levels();
   for (const GroupId size : std::span(sizes).subspan(1)) {
-    if (session.exhausted()) {
+    if (evaluator.budget().exhausted()) {
       break;
     }
     const Problem level = problem.regrouped(coarsening.grouping(size));
-    Session on_level(session, level);
-    add_start(GroupNesting(problem.grouping(), level.grouping())
-                  .expand(placed_by("heft", level, on_level)),
-              session, starts);
+    const Placement placement = heft(level, evaluator.budget(), StepOrder::kQueue);
+    add_start(GroupNesting(problem.grouping(), level.grouping()).expand(placement), evaluator,
+              starts);
   }
   sort_best_first(starts);
   return starts;

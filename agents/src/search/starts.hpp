@@ -4,7 +4,7 @@
 
 #include "coarsening/coarsening.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/random.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -25,12 +25,17 @@ inline constexpr const char* kBestOfLevels = "best-of-levels";
 /// Names everything on the first placeable device, repaired if it does not fit there.
 inline constexpr const char* kOneDevice = "one-device";
 
-/// What the parameter `start` of a search may be: one of these or an agent.
+/// Name the placements of these heuristics.
+inline constexpr const char* kEtf = "etf";
+inline constexpr const char* kHeft = "heft";
+
+/// What the parameter `start` of a search may be.
 inline constexpr std::array<const char*, 5> kStarts = {kBestHeuristic, kBestOfLevels, kOneDevice,
-                                                       "etf", "heft"};
+                                                       kEtf, kHeft};
 
 /// Returns the placement of the problem of `coarsening` that `start` names.
-Placement start_of_search(std::string_view start, const Coarsening& coarsening, Session& session);
+Placement start_of_search(std::string_view start, const Coarsening& coarsening,
+                          Evaluator& evaluator);
 
 /// Returns a placement with a uniformly random placeable device for each group.
 Placement random_placement(const Problem& problem, RandomStream& random);
@@ -43,13 +48,14 @@ struct Evaluated {
 
 /// Evaluates the placements of the heuristics and of a human expert, as far as the budget goes.
 /// Returns different ones, best first; never none.
-std::vector<Evaluated> evaluated_starts(const Problem& problem, Session& session);
+std::vector<Evaluated> evaluated_starts(const Problem& problem, Evaluator& evaluator);
 
 /// Does the same, the cheapest first, with the order of list schedules as priorities, too: devices
 /// that run groups in the order of the plan may be faster than with their own queues.
-std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Session& session);
+std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Evaluator& evaluator);
 
 /// Does the same as evaluated_starts(), with HEFT on each coarser level, too.
-std::vector<Evaluated> evaluated_starts_of_levels(const Coarsening& coarsening, Session& session);
+std::vector<Evaluated> evaluated_starts_of_levels(const Coarsening& coarsening,
+                                                  Evaluator& evaluator);
 
 }  // namespace emplace::agents

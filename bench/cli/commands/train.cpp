@@ -86,7 +86,7 @@ class TrainingProgress {
 
   void show() {
     const agents::TrainingUpdate& update = training_.curve().rows().back();
-    const bench::ProblemName& problem = training_.curve().problems()[update.session];
+    const bench::ProblemName& problem = training_.curve().problems()[update.problem];
     const double elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
     const auto done = static_cast<double>(update.episodes - begun_at_);
     const auto left = static_cast<double>(training_.num_episodes() - update.episodes);
@@ -180,14 +180,15 @@ std::string to_text(const TrainOptions& options, const Training& training, Train
                           {"evaluations", Align::kRight, 2},
                           {"best after", Align::kRight, 3},
                           {"note", Align::kLeft, 1}});
-  for (std::size_t i = 0; i < training.sessions().size(); ++i) {
-    const agents::Session& session = *training.sessions()[i];
+  for (std::size_t i = 0; i < training.evaluators().size(); ++i) {
+    const agents::Evaluator& evaluator = *training.evaluators()[i];
     const bench::ProblemName& problem = training.curve().problems()[i];
-    const bool fits = session.best_evaluation().status == agents::EvaluationStatus::kOk;
+    const bool fits = evaluator.incumbent().evaluation().status == agents::EvaluationStatus::kOk;
     table.add_row({problem.graph, problem.cluster,
-                   fmt::format("{:.3f}", session.best_evaluation().step_time_us / 1e3),
-                   fmt::format("{}", session.evaluations()),
-                   fmt::format("{}", session.evaluations_to_best()), fits ? "" : "out of memory"});
+                   fmt::format("{:.3f}", evaluator.incumbent().evaluation().step_time_us / 1e3),
+                   fmt::format("{}", evaluator.budget().evaluations()),
+                   fmt::format("{}", evaluator.incumbent().evaluations_to_best()),
+                   fits ? "" : "out of memory"});
   }
   return text + table.to_terminal(false, table_width());
 }
@@ -195,16 +196,16 @@ std::string to_text(const TrainOptions& options, const Training& training, Train
 Json to_json(const TrainOptions& options, const Training& training, TrainingEnd end) {
   const bench::PolicyOrigin policy = training.origin();
   Json problems = Json::array();
-  for (std::size_t i = 0; i < training.sessions().size(); ++i) {
-    const agents::Session& session = *training.sessions()[i];
+  for (std::size_t i = 0; i < training.evaluators().size(); ++i) {
+    const agents::Evaluator& evaluator = *training.evaluators()[i];
     const bench::ProblemName& problem = training.curve().problems()[i];
-    const bool fits = session.best_evaluation().status == agents::EvaluationStatus::kOk;
+    const bool fits = evaluator.incumbent().evaluation().status == agents::EvaluationStatus::kOk;
     problems.push_back({{"graph", problem.graph},
                         {"cluster", problem.cluster},
                         {"status", fits ? "ok" : "out_of_memory"},
-                        {"best_us", session.best_evaluation().step_time_us},
-                        {"evaluations", session.evaluations()},
-                        {"evaluations_to_best", session.evaluations_to_best()}});
+                        {"best_us", evaluator.incumbent().evaluation().step_time_us},
+                        {"evaluations", evaluator.budget().evaluations()},
+                        {"evaluations_to_best", evaluator.incumbent().evaluations_to_best()}});
   }
   return {{"schema_version", 1},
           {"agent", options.agent},

@@ -203,7 +203,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
       .cluster = problem.cluster,
       .agent = spec,
       .repetition = 0,
-      .max_evaluations = agent.time_limit_s ? agents::Session::kUnlimited : agent.evaluations,
+      .max_evaluations = agent.time_limit_s ? agents::Budget::kUnlimited : agent.evaluations,
       .groups = problem.groups,
       .grouping = problem.grouping(),
       .root_seed = static_cast<std::uint64_t>(agent.seed)};
@@ -259,18 +259,19 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
   const std::int64_t episodes = 1 + with.episodes;
   SearchProgress progress(step.entry.bounds.best_us());
   bench::CellWatch watch = progress.watch(std::nullopt);
-  agents::Session session(
+  agents::Evaluator evaluator(
       problem, {.seed = cell.seed(),
-                .max_evaluations = episodes * agent->evaluations_per_episode(problem.num_groups()),
-                .stop = &stop_on_signal(),
+                .budget = {.max_evaluations =
+                               episodes * agent->evaluations_per_episode(problem.num_groups()),
+                           .stop = &stop_on_signal()},
                 .progress = std::move(watch.progress),
                 .improved = std::move(watch.improved)});
-  const Placement placement = with.episodes == 0 ? agent->place_with_policy(problem, session)
-                                                 : agent->place(problem, session);
+  const Placement placement = with.episodes == 0 ? agent->place_with_policy(problem, evaluator)
+                                                 : agent->place(problem, evaluator);
   step.decision_groups = agent->decision_groups(problem);
   step.was_stopped = stop_on_signal();
-  step.evaluations = session.evaluations();
-  step.evaluations_to_best = session.evaluations_to_best();
+  step.evaluations = evaluator.budget().evaluations();
+  step.evaluations_to_best = evaluator.incumbent().evaluations_to_best();
   simulate(step, placement);
   return step;
 }

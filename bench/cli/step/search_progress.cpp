@@ -20,7 +20,7 @@ bench::CellWatch SearchProgress::watch(std::optional<double> time_limit_s) {
                                show();
                              },
                          .improved =
-                             [this](const agents::Session::Improvement& improvement) {
+                             [this](const agents::Incumbent::Improvement& improvement) {
                                best_ = improvement.evaluation;
                                show();
                              }};

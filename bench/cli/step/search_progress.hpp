@@ -4,7 +4,7 @@
 
 #include "terminal.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/bench/executor.hpp>
 
 #include <chrono>

@@ -14,7 +14,7 @@ from emplace._core import (
     Graph,
     Problem,
     Random,
-    Session,
+    Evaluator,
     Step,
     agents,
     clusters,
@@ -34,7 +34,7 @@ __version__ = version()
 
 __all__ = [
     "Error", "Evaluation", "Evaluations", "Export", "FormatError", "Graph", "InternalError", "IoError", "Parameter",
-    "Placed", "PlacedModel", "Problem", "Random", "Report", "Session", "Status", "Step", "UnknownNameError", "UnsupportedError",
+    "Placed", "PlacedModel", "Problem", "Random", "Report", "Evaluator", "Status", "Step", "UnknownNameError", "UnsupportedError",
     "UsageError", "agent", "agents", "check_agent", "clusters", "device_map", "from_torch", "graphs", "load_graph",
     "load_plugin", "place", "problem", "report", "run", "suites", "version",
 ]

@@ -76,7 +76,7 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
           ) -> Callable[[_Class], _Class]:
     """Registers a class as the agent `name`, next to all others.
 
-    The class has place(problem, session), which returns a device for each group of the problem. It is constructed
+    The class has place(problem, evaluator), which returns a device for each group of the problem. It is constructed
     with its parameters as keyword arguments, '-' in their names as '_'. `parameters` has the default, or a Parameter,
     of each. `kind` is "baseline", "expert", "heuristic", "search" or "learned"; `deterministic` says that the
     placement depends on the problem alone. With `groups`, problems with more groups are decided on a coarser level.
@@ -86,7 +86,7 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
         if not _NAME.fullmatch(name):
             raise UsageError(f"agent '{name}', expected a name such as 'my-search'")
         if not callable(getattr(cls, "place", None)):
-            raise UsageError(f"agent {name}: {cls.__name__} has no method place(problem, session)")
+            raise UsageError(f"agent {name}: {cls.__name__} has no method place(problem, evaluator)")
         table = [_described(name, key, value) for key, value in (parameters or {}).items()]
         facts = (kind, deterministic, respects_placeable, groups, table)
         if name in _registered:

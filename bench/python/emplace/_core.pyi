@@ -167,7 +167,7 @@ class Problem:
         """Reads a placement file."""
 
 class Random:
-    """The random stream of a session: the same numbers for the same seed, on every machine."""
+    """The random stream of an evaluator: the same numbers for the same seed, on every machine."""
 
     def bits(self) -> int:
         """Returns 64 random bits, a seed for generators of others."""
@@ -178,7 +178,7 @@ class Random:
     def normal(self, size: _Size = None) -> Any:
         """Returns samples of the standard normal distribution."""
 
-class Session:
+class Evaluator:
     """What an agent may use while it places: a budget of evaluations and a random stream."""
 
     def evaluate(self, placements: ArrayLike) -> Any:

@@ -6,7 +6,7 @@
 
 #include "arrays.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/sim/simulator.hpp>
 #include <emplace/sim/step_record.hpp>

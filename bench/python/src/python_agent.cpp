@@ -26,31 +26,32 @@
 namespace emplace::python {
 namespace {
 
-// A session as Python sees it: it ends with the call of place(), though Python may keep the object.
-// A session belongs to one thread, and Python's threads share objects, so each use locks it.
-class PythonSession {
+// An evaluator as Python sees it: it ends with the call of place(), though Python may keep the
+// object. An evaluator belongs to one thread, and Python's threads share objects, so each use locks
+// it.
+class PythonEvaluator {
  public:
-  PythonSession(agents::Session& session, std::shared_ptr<const PythonProblem> problem)
-      : session_(&session), problem_(std::move(problem)) {}
+  PythonEvaluator(agents::Evaluator& evaluator, std::shared_ptr<const PythonProblem> problem)
+      : evaluator_(&evaluator), problem_(std::move(problem)) {}
 
-  // Returns the problem of the session, also when that has ended.
+  // Returns the problem of the evaluator, also when that has ended.
   const Problem& problem() const { return problem_->problem(); }
 
-  // Calls `body` with the session; throws kUsage if it has ended. Call it with the GIL. `body` may
-  // release the GIL and must run no Python, which could ask for this session, or let a thread run
-  // that does.
+  // Calls `body` with the evaluator; throws kUsage if it has ended. Call it with the GIL. `body`
+  // may release the GIL and must run no Python, which could ask for this evaluator, or let a thread
+  // run that does.
   template <typename Body>
   auto with(const Body& body) {
     const std::unique_lock lock = locked();
-    if (session_ == nullptr) {
-      throw Error(ErrorCode::kUsage, "the session has ended: it lasts as long as place() runs");
+    if (evaluator_ == nullptr) {
+      throw Error(ErrorCode::kUsage, "the evaluator has ended: it lasts as long as place() runs");
     }
-    return body(*session_);
+    return body(*evaluator_);
   }
 
   void end() {
     const std::unique_lock lock = locked();
-    session_ = nullptr;
+    evaluator_ = nullptr;
   }
 
  private:
@@ -66,7 +67,7 @@ class PythonSession {
   }
 
   std::mutex mutex_;
-  agents::Session* session_;
+  agents::Evaluator* evaluator_;
   std::shared_ptr<const PythonProblem> problem_;
 };
 
@@ -117,13 +118,13 @@ std::vector<py::ssize_t> read_size(const py::object& size) {
   return shape;
 }
 
-// The random stream of a session.
+// The random stream of an evaluator.
 struct PythonRandom {
-  std::shared_ptr<PythonSession> session;
+  std::shared_ptr<PythonEvaluator> evaluator;
 
   template <typename Draw>
   auto draw(const Draw& next) const {
-    return session->with([&](agents::Session& of) { return next(of.random()); });
+    return evaluator->with([&](agents::Evaluator& of) { return next(of.random()); });
   }
 
   // Returns one number, or an array of the shape `size`, a number or a tuple.
@@ -178,24 +179,24 @@ class PythonAgent final : public agents::Agent {
   PythonAgent(std::string name, Params params)
       : name_(std::move(name)), params_(std::move(params)) {}
 
-  Placement place(const Problem& problem, agents::Session& session) override {
+  Placement place(const Problem& problem, agents::Evaluator& evaluator) override {
     const py::gil_scoped_acquire acquired;
     // A copy, because Python may keep it for longer than this problem lives.
     const auto python_problem = std::make_shared<PythonProblem>(
         Problem(problem), ProblemNames{.graph = problem.graph()[boost::graph_bundle].name,
                                        .cluster = problem.cluster().name});
-    const auto python_session = std::make_shared<PythonSession>(session, python_problem);
+    const auto python_evaluator = std::make_shared<PythonEvaluator>(evaluator, python_problem);
     try {
       py::dict params;
       for (const auto& [name, value] : params_.values()) {
         params[py::str(name)] = python_value(value);
       }
       const py::object agent = py::module_::import("emplace._agents").attr("make")(name_, params);
-      const py::object placement = agent.attr("place")(python_problem, python_session);
-      python_session->end();
+      const py::object placement = agent.attr("place")(python_problem, python_evaluator);
+      python_evaluator->end();
       return read_answer(placement, problem);
     } catch (const py::error_already_set& error) {
-      python_session->end();
+      python_evaluator->end();
       throw_failure(error);
     }
   }
@@ -272,12 +273,13 @@ void register_agent(const std::string& name, const std::string& kind, const std:
   });
 }
 
-py::object evaluate(PythonSession& self, const py::object& placements) {
+py::object evaluate(PythonEvaluator& self, const py::object& placements) {
   const PlacementBatch batch(placements, self.problem());
-  const std::vector<agents::Evaluation> evaluations = self.with([&](agents::Session& session) {
+  const std::vector<agents::Evaluation> evaluations = self.with([&](agents::Evaluator& evaluator) {
     const py::gil_scoped_release released;
     const std::vector<Placement> all = batch.read_all();
-    return batch.is_single() ? std::vector{session.evaluate(all.front())} : session.evaluate(all);
+    return batch.is_single() ? std::vector{evaluator.evaluate(all.front())}
+                             : evaluator.evaluate(all);
   });
   return to_python(evaluations, batch.is_single());
 }
@@ -285,7 +287,7 @@ py::object evaluate(PythonSession& self, const py::object& placements) {
 }  // namespace
 
 void bind_agents(py::module_& module) {
-  py::class_<PythonRandom>(module, "Random", "The random stream of a session.")
+  py::class_<PythonRandom>(module, "Random", "The random stream of an evaluator.")
       .def("bits",
            [](const PythonRandom& self) {
              return self.draw([](RandomStream& random) { return random.next(); });
@@ -318,51 +320,57 @@ void bind_agents(py::module_& module) {
           },
           py::arg("size") = py::none());
 
-  using agents::Session;
-  py::class_<PythonSession, std::shared_ptr<PythonSession>>(
-      module, "Session", "What an agent may use: a budget of evaluations and a random stream.")
+  using agents::Evaluator;
+  py::class_<PythonEvaluator, std::shared_ptr<PythonEvaluator>>(
+      module, "Evaluator", "What an agent may use: a budget of evaluations and a random stream.")
       .def("evaluate", evaluate, py::arg("placements"))
-      .def_property_readonly("evaluations",
-                             [](PythonSession& self) {
-                               return self.with([](Session& of) { return of.evaluations(); });
-                             })
-      .def_property_readonly("evaluations_left",
-                             [](PythonSession& self) {
-                               return self.with([](Session& of) { return of.evaluations_left(); });
-                             })
+      .def_property_readonly(
+          "evaluations",
+          [](PythonEvaluator& self) {
+            return self.with([](Evaluator& of) { return of.budget().evaluations(); });
+          })
+      .def_property_readonly(
+          "evaluations_left",
+          [](PythonEvaluator& self) {
+            return self.with([](Evaluator& of) { return of.budget().evaluations_left(); });
+          })
       .def_property_readonly(
           "exhausted",
-          [](PythonSession& self) { return self.with([](Session& of) { return of.exhausted(); }); })
-      .def_property_readonly("share_used",
-                             [](PythonSession& self) {
-                               return self.with([](Session& of) { return of.share_used(); });
-                             })
+          [](PythonEvaluator& self) {
+            return self.with([](Evaluator& of) { return of.budget().exhausted(); });
+          })
+      .def_property_readonly(
+          "share_used",
+          [](PythonEvaluator& self) {
+            return self.with([](Evaluator& of) { return of.budget().share_used(); });
+          })
       .def_property_readonly("best_placement",
-                             [](PythonSession& self) {
-                               const std::optional<Placement> best =
-                                   self.with([](Session& of) { return of.best_placement(); });
+                             [](PythonEvaluator& self) {
+                               const std::optional<Placement> best = self.with(
+                                   [](Evaluator& of) { return of.incumbent().placement(); });
                                return best ? py::object(to_array(*best)) : py::none();
                              })
-      .def_property_readonly("best_evaluation",
-                             [](PythonSession& self) {
-                               const std::vector<agents::Evaluation> best =
-                                   self.with([](Session& of) {
-                                     return of.best_placement() ? std::vector{of.best_evaluation()}
-                                                                : std::vector<agents::Evaluation>();
-                                   });
-                               return best.empty() ? py::none() : to_python(best, true);
-                             })
+      .def_property_readonly(
+          "best_evaluation",
+          [](PythonEvaluator& self) {
+            const std::vector<agents::Evaluation> best = self.with([](Evaluator& of) {
+              return of.incumbent().placement() ? std::vector{of.incumbent().evaluation()}
+                                                : std::vector<agents::Evaluation>();
+            });
+            return best.empty() ? py::none() : to_python(best, true);
+          })
       .def(
           "prove_bound",
-          [](PythonSession& self, double us) {
+          [](PythonEvaluator& self, double us) {
             if (!std::isfinite(us)) {
               throw Error(ErrorCode::kUsage, fmt::format("a bound of {} us", us));
             }
-            self.with([us](Session& of) { of.prove_bound(us); });
+            self.with([us](Evaluator& of) { of.prove_bound(us); });
           },
           py::arg("us"))
-      .def_property_readonly(
-          "random", [](const std::shared_ptr<PythonSession>& self) { return PythonRandom{self}; });
+      .def_property_readonly("random", [](const std::shared_ptr<PythonEvaluator>& self) {
+        return PythonRandom{self};
+      });
 
   module.def("register_agent", register_agent);
   module.def("agent_info", [](const std::string& name) {

@@ -8,7 +8,7 @@
 
 namespace emplace::python {
 
-/// Adds the classes Session and Random and the function register_agent() to the module.
+/// Adds the classes Evaluator and Random and the function register_agent() to the module.
 void bind_agents(pybind11::module_& module);
 
 }  // namespace emplace::python

@@ -2,8 +2,8 @@
 #include "parallel_runs.hpp"
 #include "suite_cell.hpp"
 
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/agents/placeable.hpp>
-#include <emplace/agents/session.hpp>
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/bench/executor.hpp>
@@ -50,15 +50,15 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   const Cell& cell = result.cell;
   const bool any_device = !cell.agent.info().respects_placeable;
   ImprovementClock clock;
-  agents::Session session(
+  agents::Evaluator evaluator(
       problem, {.seed = cell.seed(),
-                .max_evaluations = cell.max_evaluations,
-                .max_time = watch.max_time,
+                .budget = {.max_evaluations = cell.max_evaluations,
+                           .max_time = watch.max_time,
+                           .stop = &stop},
                 .enough_us = watch.ends_at_bound ? result.bound_us * (1 + kBoundRounding) : 0,
                 .any_device = any_device,
-                .stop = &stop,
                 .progress = watch.progress,
-                .improved = [&](const agents::Session::Improvement& improvement) {
+                .improved = [&](const agents::Incumbent::Improvement& improvement) {
                   clock.note(improvement);
                   if (watch.improved) {
                     watch.improved(improvement);
@@ -71,28 +71,28 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
     learner->load(policies.at(cell.training).file.policy.root());
   }
   if (watch.start) {
-    session.evaluate(*watch.start);
+    evaluator.evaluate(*watch.start);
   }
-  Placement placement =
-      cell.learns ? agent->place(problem, session) : learner->place_with_policy(problem, session);
+  Placement placement = cell.learns ? agent->place(problem, evaluator)
+                                    : learner->place_with_policy(problem, evaluator);
   check_placement(placement, problem, any_device);
   Simulator simulator(problem);
   const SimResult& step = simulator.run(placement);
   result.status = step.status == StepStatus::kOk ? CellStatus::kOk : CellStatus::kOutOfMemory;
   result.step_time_us = step.makespan_us;
   result.peak_bytes.assign(step.peak_bytes.begin(), step.peak_bytes.end());
-  result.bound_us = std::max(result.bound_us, session.proven_bound_us());
-  result.evaluations = session.evaluations();
-  result.evaluations_to_best = session.evaluations_to_best();
+  result.bound_us = std::max(result.bound_us, evaluator.incumbent().proven_bound_us());
+  result.evaluations = evaluator.budget().evaluations();
+  result.evaluations_to_best = evaluator.incumbent().evaluations_to_best();
   if (learner != nullptr) {
     result.evaluations_per_episode = learner->evaluations_per_episode(problem.num_groups());
   }
-  result.evaluations_to_near_best = session.evaluations_to_within(kNearBest);
+  result.evaluations_to_near_best = evaluator.incumbent().evaluations_to_within(kNearBest);
   result.problem_groups = problem.num_groups();
   result.decision_groups = agent->decision_groups(problem);
   result.placement_hash = hash_of(placement);
   result.placement = std::move(placement);
-  result.history = thin_out(clock.timed(session.improvements()), kHistoryStep);
+  result.history = thin_out(clock.timed(evaluator.incumbent().improvements()), kHistoryStep);
 }
 
 // The step times of the cell's placement where costs are drawn anew; the same draws for all cells

@@ -4,7 +4,7 @@
 
 namespace emplace::bench {
 
-void ImprovementClock::note(const agents::Session::Improvement& improvement) {
+void ImprovementClock::note(const agents::Incumbent::Improvement& improvement) {
   noted_.push_back(
       {.evaluations = improvement.evaluations,
        .evaluation = improvement.evaluation,
@@ -13,12 +13,12 @@ void ImprovementClock::note(const agents::Session::Improvement& improvement) {
 }
 
 std::vector<Improvement> ImprovementClock::timed(
-    std::span<const agents::Session::Improvement> improvements) const {
+    std::span<const agents::Incumbent::Improvement> improvements) const {
   std::vector<Improvement> timed;
-  // Searches side by side report in another order than the session counts them. Both lists get
+  // Searches side by side report in another order than the evaluator counts them. Both lists get
   // better all the time, so the first that is as good never lies further back.
   auto at = noted_.begin();
-  for (const agents::Session::Improvement& improvement : improvements) {
+  for (const agents::Incumbent::Improvement& improvement : improvements) {
     while (at != noted_.end() && improvement.evaluation.better_than(at->evaluation)) {
       ++at;
     }

@@ -4,7 +4,7 @@
 // are worth keeping. A search can improve thousands of times by next to nothing; a curve of the
 // best so far needs the steps that can be seen.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/bench/cell.hpp>
 
 #include <chrono>
@@ -13,14 +13,15 @@
 
 namespace emplace::bench {
 
-/// Notes the times at which a session improves. Belongs to one session, and starts with it.
+/// Notes the times at which an evaluator improves. Belongs to one evaluator, and starts with it.
 class ImprovementClock {
  public:
-  /// Notes an improvement as the session reports it; one call at a time.
-  void note(const agents::Session::Improvement& improvement);
+  /// Notes an improvement as the evaluator reports it; one call at a time.
+  void note(const agents::Incumbent::Improvement& improvement);
 
-  /// Returns the improvements that the session lists, with their times.
-  std::vector<Improvement> timed(std::span<const agents::Session::Improvement> improvements) const;
+  /// Returns the improvements that the evaluator lists, with their times.
+  std::vector<Improvement> timed(
+      std::span<const agents::Incumbent::Improvement> improvements) const;
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

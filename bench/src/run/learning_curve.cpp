@@ -80,8 +80,8 @@ std::vector<CurveMean> mean_points(std::span<const CurveRow> rows,
   double sum_best = 0;
   std::vector<CurveMean> points;
   for (const CurveRow& row : rows) {
-    const double best_of_all_us = best_us[row.session];
-    const auto [at, is_first] = latest.try_emplace(row.session, &row);
+    const double best_of_all_us = best_us[row.problem];
+    const auto [at, is_first] = latest.try_emplace(row.problem, &row);
     if (!is_first) {
       sum_last -= log_ratio(at->second->last_us, best_of_all_us);
       sum_best -= log_ratio(at->second->best_us, best_of_all_us);
@@ -198,13 +198,13 @@ LogPlot plot_of_problem(const ProblemName& problem, std::vector<CurveMean> point
 }  // namespace
 
 void LearningCurve::add(const CurveRow& update) {
-  EMPLACE_CHECK(update.session < problems_.size(), "problem {} of {}", update.session,
+  EMPLACE_CHECK(update.problem < problems_.size(), "problem {} of {}", update.problem,
                 problems_.size());
   best_us_.resize(problems_.size(), std::numeric_limits<double>::infinity());
   // A change of the best is an improvement, even if its step time grows: a placement that fits is
   // better than one that is out of memory.
-  if (update.best_us != best_us_[update.session]) {
-    best_us_[update.session] = update.best_us;
+  if (update.best_us != best_us_[update.problem]) {
+    best_us_[update.problem] = update.best_us;
     last_gain_ = update.episodes;
   }
   rows_.push_back(update);
@@ -216,7 +216,7 @@ std::string LearningCurve::to_csv() const {
   std::string text =
       "update,episodes,evaluations,graph,cluster,last_us,best_us,entropy,gradient_norm\r\n";
   for (const CurveRow& row : rows_) {
-    const ProblemName& problem = problems_[row.session];
+    const ProblemName& problem = problems_[row.problem];
     const std::array<FieldValue, 9> fields = {row.update,    row.episodes,    row.evaluations,
                                               problem.graph, problem.cluster, row.last_us,
                                               row.best_us,   row.entropy,     row.gradient_norm};
@@ -253,7 +253,7 @@ std::string LearningCurve::to_svg(std::span<const CurveReference> references) co
                    .last = row.last_us / kUsPerMs,
                    .best = row.best_us / kUsPerMs,
                    .entropy = entropy_of(row)});
-    by_problem[row.session].push_back(all.back());
+    by_problem[row.problem].push_back(all.back());
   }
   std::vector<LogPlot> plots;
   if (problems_.size() > 1) {

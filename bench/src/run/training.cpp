@@ -95,8 +95,8 @@ std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
   return numbers("--patience", stored.patience, wanted.patience);
 }
 
-// Sessions are restored in the state that their budgets allow, and counts of a curve only grow.
-void check_state(const JsonCursor& json, const agents::Session::State& state,
+// Evaluators are restored in the state that their budgets allow, and counts of a curve only grow.
+void check_state(const JsonCursor& json, const agents::Evaluator::State& state,
                  std::int64_t max_evaluations) {
   if (state.evaluations > max_evaluations) {
     json.at("evaluations")
@@ -145,10 +145,10 @@ Training::Training(TrainingPlan plan, const std::atomic<bool>* stop)
                   fmt::format("there is nothing to learn on {}: it has one placeable device",
                               cell.cluster));
     }
-    sessions_.push_back(std::make_unique<agents::Session>(
-        problem,
-        agents::Session::Options{
-            .seed = cell.seed(), .max_evaluations = max_evaluations(problem), .stop = stop_}));
+    evaluators_.push_back(std::make_unique<agents::Evaluator>(
+        problem, agents::Evaluator::Options{
+                     .seed = cell.seed(),
+                     .budget = {.max_evaluations = max_evaluations(problem), .stop = stop_}}));
   }
 }
 
@@ -162,8 +162,8 @@ std::vector<CurveReference> Training::references() const {
   for (const Cell& cell : cells_) {
     const ProblemSet::Entry& entry = problems_.find(cell);
     bounds.us.push_back(entry.bounds.best_us());
-    agents::Session session(entry.problem, {});
-    const Placement placement = agents::AgentSpec("heft").make()->place(entry.problem, session);
+    agents::Evaluator evaluator(entry.problem, {});
+    const Placement placement = agents::AgentSpec("heft").make()->place(entry.problem, evaluator);
     Simulator simulator(entry.problem);
     const SimResult& step = simulator.run(placement);
     steps.us.push_back(step.status == StepStatus::kOk ? step.makespan_us : 0);
@@ -172,21 +172,21 @@ std::vector<CurveReference> Training::references() const {
 }
 
 std::int64_t Training::num_episodes() const {
-  return plan_.episodes * static_cast<std::int64_t>(sessions_.size());
+  return plan_.episodes * static_cast<std::int64_t>(evaluators_.size());
 }
 
 TrainingEnd Training::run(int threads, const std::function<bool()>& after_update) {
-  std::vector<agents::Session*> sessions;
-  sessions.reserve(sessions_.size());
-  for (const auto& session : sessions_) {
-    sessions.push_back(session.get());
+  std::vector<agents::Evaluator*> evaluators;
+  evaluators.reserve(evaluators_.size());
+  for (const auto& evaluator : evaluators_) {
+    evaluators.push_back(evaluator.get());
   }
-  const std::int64_t patience = plan_.patience * static_cast<std::int64_t>(sessions.size());
+  const std::int64_t patience = plan_.patience * static_cast<std::int64_t>(evaluators.size());
   auto end = TrainingEnd::kEpisodes;
   const auto callback = [&](const agents::TrainingUpdate& update) {
     CurveRow row{update};
-    for (const agents::Session* session : sessions) {
-      row.evaluations += session->evaluations();
+    for (const agents::Evaluator* evaluator : evaluators) {
+      row.evaluations += evaluator->budget().evaluations();
     }
     curve_.add(row);
     if (!update.is_last) {
@@ -202,7 +202,7 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
     }
     return end == TrainingEnd::kEpisodes;
   };
-  on_threads(threads, [&] { agent_->train(sessions, callback); });
+  on_threads(threads, [&] { agent_->train(evaluators, callback); });
   const bool is_whole = curve_.episodes() >= num_episodes() || end == TrainingEnd::kPatience;
   return stop_ != nullptr && *stop_ && !is_whole ? TrainingEnd::kStopped : end;
 }
@@ -222,9 +222,9 @@ std::string Training::checkpoint() const {
     problems.push_back(
         {{"graph", problem.graph}, {"cluster", problem.cluster}, {"hash", problem.hash}});
   }
-  std::string sessions;
-  for (const auto& session : sessions_) {
-    sessions += (sessions.empty() ? "\n" : ",\n") + to_json(session->state()).text();
+  std::string evaluators;
+  for (const auto& evaluator : evaluators_) {
+    evaluators += (evaluators.empty() ? "\n" : ",\n") + to_json(evaluator->state()).text();
   }
   std::string curve;
   for (const CurveRow& row : curve_.rows()) {
@@ -234,7 +234,7 @@ std::string Training::checkpoint() const {
       fmt::format("{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"problems\": {},\n"
                   "\"sessions\": [{}],\n\"curve\": [{}],\n\"training\": {}}}\n",
                   kCheckpointSchema, kCheckpointVersion, to_json(plan_).indented(2),
-                  problems.indented(2), sessions, curve, agent_->save_training()));
+                  problems.indented(2), evaluators, curve, agent_->save_training()));
 }
 
 void Training::resume(std::string_view checkpoint, const std::string& source) {
@@ -249,23 +249,23 @@ void Training::resume(std::string_view checkpoint, const std::string& source) {
   }
   const std::vector<JsonCursor> hashes = root.at("problems").elements();
   const std::vector<JsonCursor> states = root.at("sessions").elements();
-  if (hashes.size() != sessions_.size() || states.size() != sessions_.size()) {
-    root.fail(fmt::format("expected {} problems and sessions", sessions_.size()));
+  if (hashes.size() != evaluators_.size() || states.size() != evaluators_.size()) {
+    root.fail(fmt::format("expected {} problems and sessions", evaluators_.size()));
   }
   check_checksum(checkpoint, source);
-  for (std::size_t i = 0; i < sessions_.size(); ++i) {
+  for (std::size_t i = 0; i < evaluators_.size(); ++i) {
     const ProblemHash& problem = problems_.hashes()[i];
     if (hashes[i].at("hash").text() != problem.hash) {
       refuse_checkpoint(source,
                         fmt::format("{} on {} has changed since", problem.graph, problem.cluster));
     }
-    const agents::Session::State state =
-        session_state_from_json(states[i], sessions_[i]->problem());
-    check_state(states[i], state, max_evaluations(sessions_[i]->problem()));
-    sessions_[i]->restore(state);
+    const agents::Evaluator::State state =
+        evaluator_state_from_json(states[i], evaluators_[i]->problem());
+    check_state(states[i], state, max_evaluations(evaluators_[i]->problem()));
+    evaluators_[i]->restore(state);
   }
   for (const JsonCursor& json : root.at("curve").elements()) {
-    const CurveRow row = row_from_json(json, sessions_.size());
+    const CurveRow row = row_from_json(json, evaluators_.size());
     check_next(json, row, curve_.rows());
     curve_.add(row);
   }

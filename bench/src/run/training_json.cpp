@@ -18,7 +18,7 @@ namespace emplace::bench {
 namespace {
 
 using agents::EvaluationStatus;
-using agents::Session;
+using agents::Evaluator;
 constexpr std::array<std::string_view, 2> kStatuses = {"ok", "out_of_memory"};
 constexpr std::array<std::string_view, 3> kNotFinite = {"inf", "-inf", "nan"};
 
@@ -79,7 +79,7 @@ TrainingPlan plan_from_json(const JsonCursor& json) {
           .patience = json.at("patience").integer(0, kMaxInteger)};
 }
 
-Json to_json(const Session::State& state) {
+Json to_json(const Evaluator::State& state) {
   Json random = Json::array();
   for (const std::uint64_t word : state.random) {
     random.push_back(fmt::format("{:016x}", word));
@@ -96,9 +96,9 @@ Json to_json(const Session::State& state) {
   return json;
 }
 
-Session::State session_state_from_json(const JsonCursor& json, const Problem& problem) {
+Evaluator::State evaluator_state_from_json(const JsonCursor& json, const Problem& problem) {
   json.expect_only({"random", "evaluations", "best"});
-  Session::State state;
+  Evaluator::State state;
   const std::vector<JsonCursor> random = json.at("random").elements();
   if (random.size() != state.random.size()) {
     json.at("random").fail(fmt::format("expected {} words", state.random.size()));
@@ -124,12 +124,12 @@ Session::State session_state_from_json(const JsonCursor& json, const Problem& pr
 }
 
 Json to_json(const CurveRow& row) {
-  return Json::array({row.update, row.episodes, row.evaluations, row.session,
+  return Json::array({row.update, row.episodes, row.evaluations, row.problem,
                       number_to_json(row.last_us), number_to_json(row.best_us),
                       number_to_json(row.entropy), number_to_json(row.gradient_norm), row.is_last});
 }
 
-CurveRow row_from_json(const JsonCursor& json, std::size_t num_sessions) {
+CurveRow row_from_json(const JsonCursor& json, std::size_t num_problems) {
   const std::vector<JsonCursor> members = json.elements();
   if (members.size() != 9) {
     json.fail("expected the 9 numbers of an update");
@@ -138,8 +138,8 @@ CurveRow row_from_json(const JsonCursor& json, std::size_t num_sessions) {
   row.update = members[0].integer(1, kMaxInteger);
   row.episodes = members[1].integer(0, kMaxInteger);
   row.evaluations = members[2].integer(0, kMaxInteger);
-  row.session =
-      static_cast<std::size_t>(members[3].integer(0, static_cast<std::int64_t>(num_sessions) - 1));
+  row.problem =
+      static_cast<std::size_t>(members[3].integer(0, static_cast<std::int64_t>(num_problems) - 1));
   row.last_us = members[4].number(0, kMaxNumber);
   row.best_us = members[5].number(0, kMaxNumber);
   // Of a policy that is all but certain it is a rounding error below 0, and one whose weights have

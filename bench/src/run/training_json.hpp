@@ -2,7 +2,7 @@
 
 // Parts of policy files and checkpoints as JSON.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/json.hpp>
 #include <emplace/base/json_cursor.hpp>
 #include <emplace/bench/learning_curve.hpp>
@@ -18,16 +18,16 @@ Json to_json(const TrainingPlan& plan);
 /// Reads a plan; throws kFormat. This program need not know its graphs, clusters and agent.
 TrainingPlan plan_from_json(const JsonCursor& json);
 
-/// Returns the state of a session as JSON, the same bits when it is read.
-Json to_json(const agents::Session::State& state);
+/// Returns the state of an evaluator as JSON, the same bits when it is read.
+Json to_json(const agents::Evaluator::State& state);
 
-/// Reads the state of a session of `problem`; throws kFormat.
-agents::Session::State session_state_from_json(const JsonCursor& json, const Problem& problem);
+/// Reads the state of an evaluator of `problem`; throws kFormat.
+agents::Evaluator::State evaluator_state_from_json(const JsonCursor& json, const Problem& problem);
 
 /// Returns an update as a JSON array, the same bits when it is read.
 Json to_json(const CurveRow& row);
 
-/// Reads an update of one of `num_sessions` sessions; throws kFormat.
-CurveRow row_from_json(const JsonCursor& json, std::size_t num_sessions);
+/// Reads an update of one of `num_evaluators` evaluators; throws kFormat.
+CurveRow row_from_json(const JsonCursor& json, std::size_t num_evaluators);
 
 }  // namespace emplace::bench

@@ -1,5 +1,5 @@
 #include <emplace/agents/agent_spec.hpp>
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/base/params.hpp>
 #include <emplace/base/quantiles.hpp>
@@ -66,8 +66,8 @@ StepPrediction predict(const Problem& problem, const Placement& placement) {
 }
 
 StepPrediction predict_placed_by(const std::string& agent, const Problem& problem) {
-  agents::Session session(problem, {});
-  return predict(problem, agents::AgentSpec(agent).make()->place(problem, session));
+  agents::Evaluator evaluator(problem, {});
+  return predict(problem, agents::AgentSpec(agent).make()->place(problem, evaluator));
 }
 
 StepPrediction predict(const PublishedStep& step) {

@@ -18,34 +18,34 @@ class DeviceWeights final : public TrainableAgent {
  public:
   explicit DeviceWeights(const Params& params) : samples_(params.get<std::int64_t>("samples")) {}
 
-  Placement place(const Problem& problem, Session& session) override {
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
     if (!weights_.empty()) {
-      place_with_policy(problem, session);
+      place_with_policy(problem, evaluator);
     }
-    Session* const sessions[] = {&session};
-    train(sessions, {});
-    return session.best_placement().value_or(
+    Evaluator* const evaluators[] = {&evaluator};
+    train(evaluators, {});
+    return evaluator.incumbent().placement().value_or(
         Placement(problem.num_groups(), problem.placeable_devices().front()));
   }
 
-  void train(std::span<Session* const> sessions, const TrainingCallback& callback) override {
-    for (bool goes_on = true; goes_on && !sessions.front()->exhausted();) {
+  void train(std::span<Evaluator* const> evaluators, const TrainingCallback& callback) override {
+    for (bool goes_on = true; goes_on && !evaluators.front()->budget().exhausted();) {
       ++updates_;
-      for (std::size_t i = 0; i < sessions.size(); ++i) {
-        TrainingUpdate report = update(*sessions[i]);
-        report.session = i;
-        report.is_last = i + 1 == sessions.size();
+      for (std::size_t i = 0; i < evaluators.size(); ++i) {
+        TrainingUpdate report = update(*evaluators[i]);
+        report.problem = i;
+        report.is_last = i + 1 == evaluators.size();
         goes_on = (!callback || callback(report)) && goes_on;
       }
     }
   }
 
-  Placement place_with_policy(const Problem& problem, Session& session) override {
+  Placement place_with_policy(const Problem& problem, Evaluator& evaluator) override {
     check_devices(problem);
     const auto most = std::ranges::max_element(weights_) - weights_.begin();
     const Placement placement(problem.num_groups(),
                               problem.placeable_devices()[static_cast<std::size_t>(most)]);
-    session.evaluate(placement);
+    evaluator.evaluate(placement);
     return placement;
   }
 
@@ -104,19 +104,19 @@ class DeviceWeights final : public TrainableAgent {
     return device;
   }
 
-  TrainingUpdate update(Session& session) {
-    const Problem& problem = session.problem();
+  TrainingUpdate update(Evaluator& evaluator) {
+    const Problem& problem = evaluator.problem();
     check_devices(problem);
     std::vector<Placement> placements;
-    const std::int64_t count = std::min(samples_, session.evaluations_left());
+    const std::int64_t count = std::min(samples_, evaluator.budget().evaluations_left());
     for (std::int64_t i = 0; i < count; ++i) {
       Placement placement(problem.num_groups());
       for (GroupId group = 0; group < problem.num_groups(); ++group) {
-        placement[group] = problem.placeable_devices()[draw(session.random())];
+        placement[group] = problem.placeable_devices()[draw(evaluator.random())];
       }
       placements.push_back(std::move(placement));
     }
-    const std::vector<Evaluation> evaluations = session.evaluate(placements);
+    const std::vector<Evaluation> evaluations = evaluator.evaluate(placements);
     std::vector<std::size_t> order(placements.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       order[i] = i;
@@ -133,7 +133,7 @@ class DeviceWeights final : public TrainableAgent {
     report.update = updates_;
     report.episodes = episodes_ += count;
     report.last_us = evaluations[order.front()].objective_us();
-    report.best_us = session.best_evaluation().objective_us();
+    report.best_us = evaluator.incumbent().evaluation().objective_us();
     return report;
   }
 

@@ -6,7 +6,7 @@
 //     class Mine final : public Agent {
 //      public:
 //       explicit Mine(const Params& params) : depth_(params.get<std::int64_t>("depth")) {}
-//       Placement place(const Problem& problem, Session& session) override { ... }
+//       Placement place(const Problem& problem, Evaluator& evaluator) override { ... }
 //      ...
 //     };
 //     EMPLACE_REGISTER_AGENT(Mine, {.name = "mine",
@@ -19,9 +19,9 @@
 // It is then in `emplace list agents`, in every suite that says "agents": "*", in the reports and
 // in the conformance suite (tests/agents/conformance_test.cpp), which every agent must pass. An
 // agent gets everything through its arguments: it reads no clock, files or globals, and takes
-// random numbers only from its session.
+// random numbers only from its evaluator.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/base/params.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
@@ -112,9 +112,9 @@ class Agent {
  public:
   virtual ~Agent() = default;
 
-  /// Returns a complete placement of `problem`. May call session.evaluate() until the budget is
+  /// Returns a complete placement of `problem`. May call evaluator.evaluate() until the budget is
   /// spent.
-  virtual Placement place(const Problem& problem, Session& session) = 0;
+  virtual Placement place(const Problem& problem, Evaluator& evaluator) = 0;
 
   /// Returns for how many groups of `problem` the agent chooses a device: all, or fewer for an
   /// agent that decides on a coarser level.
@@ -130,20 +130,20 @@ struct PolicyLayer {
   std::int64_t weights() const { return (inputs + 1) * outputs; }
 };
 
-/// Describes one update of a policy, as seen by one of the sessions that it learned from.
+/// Describes one update of a policy, on one of the problems that it learned from.
 struct TrainingUpdate {
   std::int64_t update = 0;    ///< number of the update, from 1
-  std::int64_t episodes = 0;  ///< run so far, over all sessions
-  /// Index of the session; an update from several sessions is reported once for each.
-  std::size_t session = 0;
+  std::int64_t episodes = 0;  ///< run so far, over all problems
+  /// Index of the problem; an update from several problems is reported once for each.
+  std::size_t problem = 0;
   double last_us = 0;        ///< mean objective of the placements at the end of its episodes
-  double best_us = 0;        ///< objective of the best placement of that session so far
+  double best_us = 0;        ///< objective of the best placement of that problem so far
   double entropy = 0;        ///< mean entropy of an action's distribution, in nats
   double gradient_norm = 0;  ///< Euclidean norm before clipping
   bool is_last = true;       ///< no further report of this update follows
 };
 
-/// Receives the report of each update; returns false to stop the training. Every session of an
+/// Receives the report of each update; returns false to stop the training. Every problem of an
 /// update is reported, also after a call that returned false.
 using TrainingCallback = std::function<bool(const TrainingUpdate&)>;
 
@@ -152,17 +152,17 @@ using TrainingCallback = std::function<bool(const TrainingUpdate&)>;
 /// with place_with_policy() and then goes on learning.
 class TrainableAgent : public Agent {
  public:
-  /// Learns from the problems of all sessions in turn until their budgets are spent or `callback`,
-  /// which may be empty, returns false. Starts from the present policy, if there is one, with a new
-  /// optimizer and with schedules that run until the end of the budgets. The first call after
-  /// load_training() resumes that training instead. Throws kUnsupported if a problem has a
-  /// different number of placeable devices than the policy; policies of agents that know devices by
-  /// their features fit any number.
-  virtual void train(std::span<Session* const> sessions, const TrainingCallback& callback) = 0;
+  /// Learns from the problems of all evaluators in turn until their budgets are spent or
+  /// `callback`, which may be empty, returns false. Starts from the present policy, if there is
+  /// one, with a new optimizer and with schedules that run until the end of the budgets. The first
+  /// call after load_training() resumes that training instead. Throws kUnsupported if a problem has
+  /// a different number of placeable devices than the policy; policies of agents that know devices
+  /// by their features fit any number.
+  virtual void train(std::span<Evaluator* const> evaluators, const TrainingCallback& callback) = 0;
 
   /// Runs one episode of greedy actions without learning, and returns the best placement of the
-  /// session. Requires: there is a policy.
-  virtual Placement place_with_policy(const Problem& problem, Session& session) = 0;
+  /// evaluator. Requires: there is a policy.
+  virtual Placement place_with_policy(const Problem& problem, Evaluator& evaluator) = 0;
 
   /// Returns the largest number of evaluations that an episode on a problem of `num_groups` groups
   /// takes.
@@ -175,14 +175,14 @@ class TrainableAgent : public Agent {
   /// a policy of this agent with these parameters.
   virtual void load(const JsonCursor& policy) = 0;
 
-  /// Returns a checkpoint as JSON: all that train() needs, besides the states of the sessions, to
+  /// Returns a checkpoint as JSON: all that train() needs, besides the states of the evaluators, to
   /// continue with exactly the same results. Requires: train() was called; `callback` may call
   /// this.
   virtual std::string save_training() const = 0;
 
   /// Restores what save_training() of this agent with the same parameters returned. Throws kFormat,
   /// with the place in the file, if it is something else; the next train() may throw for errors in
-  /// the details. It needs sessions of the same problems and options, in the same order, restored
+  /// the details. It needs evaluators of the same problems and options, in the same order, restored
   /// to their states.
   virtual void load_training(const JsonCursor& training) = 0;
 

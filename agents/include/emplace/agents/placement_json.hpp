@@ -1,6 +1,6 @@
 #pragma once
 
-// Placements in the states of sessions and learners: a list of devices, one for each group.
+// Placements in the states of evaluators and learners: a list of devices, one for each group.
 // Learners index tables of placeable devices by them, so one that is not placeable must never get
 // in.
 

@@ -6,7 +6,7 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/list_schedule.hpp>
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/move_evaluator.hpp>
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -43,10 +43,10 @@ constexpr std::uint64_t plugin_layout() {
     return value;
   };
   return hash(
-      std::type_identity<
-          std::tuple<Agent, AgentInfo, Evaluation, GroupEdge, ListSchedule, Op, Params, ParamSpec,
-                     Placement, Preset, Problem, RandomStream, Session, Session::Options, SimResult,
-                     Simulator, StepOutline, std::string, TrainableAgent>>());
+      std::type_identity<std::tuple<
+          Agent, AgentInfo, Budget, Evaluation, Incumbent, GroupEdge, ListSchedule, Op, Params,
+          ParamSpec, Placement, Preset, Problem, RandomStream, Evaluator, Evaluator::Options,
+          MoveEvaluator, SimResult, Simulator, StepOutline, std::string, TrainableAgent>>());
 }
 
 /// Returns "emplace 0.2, g++ ABI 1017, C++11 strings 1, layout 0123456789abcdef" of this compiler.

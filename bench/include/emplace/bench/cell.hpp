@@ -4,7 +4,7 @@
 // numbers are hashes of its coordinates alone, so the result is the same, to the last bit, whatever
 // the order, thread or process in which it is computed.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/sim/placement.hpp>
 

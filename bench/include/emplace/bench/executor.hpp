@@ -4,7 +4,7 @@
 // the threads of this process, through oneTBB, or on all ranks of a job (rank_executor.hpp).
 // Results depend neither on the number of threads and ranks nor on the order.
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/suite_policies.hpp>
@@ -20,14 +20,14 @@
 
 namespace emplace::bench {
 
-/// Further options of a cell's session; see agents::Session::Options. With a time, a start, or a
-/// bound that ends it, the result does not depend on the cell alone.
+/// Further options of a cell's evaluator; see agents::Evaluator::Options. With a time, a start, or
+/// a bound that ends it, the result does not depend on the cell alone.
 struct CellWatch {
   std::optional<std::chrono::duration<double>> max_time{};
-  std::optional<Placement> start{};  ///< evaluated by the session before the agent places
-  bool ends_at_bound = false;        ///< the session ends at a placement that meets the lower bound
+  std::optional<Placement> start{};  ///< evaluated by the evaluator before the agent places
+  bool ends_at_bound = false;  ///< the evaluator ends at a placement that meets the lower bound
   std::function<void(std::int64_t)> progress{};
-  std::function<void(const agents::Session::Improvement&)> improved{};
+  std::function<void(const agents::Incumbent::Improvement&)> improved{};
 };
 
 /// Runs one cell, whose agent may start from one of `policies`. The cell is kFailed if the agent

@@ -22,7 +22,7 @@ struct ProblemName {
 
 /// Describes an update, with the evaluations that had been spent by then.
 struct CurveRow : agents::TrainingUpdate {
-  std::int64_t evaluations = 0;  ///< over all sessions
+  std::int64_t evaluations = 0;  ///< over all problems
 };
 
 /// Step times with which those of a training are compared, such as a lower bound.
@@ -42,10 +42,10 @@ struct CurveMean {
 /// Keeps the updates of a training.
 class LearningCurve {
  public:
-  /// Starts a curve over `problems`; TrainingUpdate::session is an index of them.
+  /// Starts a curve over `problems`; TrainingUpdate::problem is an index of them.
   explicit LearningCurve(std::vector<ProblemName> problems) : problems_(std::move(problems)) {}
 
-  /// Adds an update. Requires: its session is one of the problems.
+  /// Adds an update. Requires: its evaluator is one of the problems.
   void add(const CurveRow& update);
 
   /// Returns all that was added.

@@ -2,10 +2,10 @@
 
 // Trains one policy on many problems: each graph of a plan on each of its clusters. A training can
 // be stopped after any update and resumed with the same result, to the last bit: a checkpoint has
-// the state of the agent's training, of the sessions and of the learning curve. It can be stopped
+// the state of the agent's training, of the evaluators and of the learning curve. It can be stopped
 // at any other moment, too; then it is resumed from the last checkpoint.
 //
-// A session is seeded like the first repetition of a cell (cell.hpp) of the same agent, graph,
+// An evaluator is seeded like the first repetition of a cell (cell.hpp) of the same agent, graph,
 // cluster, grouping and root seed. Its budget is the most that the plan's episodes can need. If
 // they need less, training ends with the last episode.
 //
@@ -73,8 +73,8 @@ class Training {
   /// HEFT where its placements fit.
   std::vector<CurveReference> references() const;
 
-  /// Returns the session of each of the curve's problems: evaluations, and the best placement.
-  const std::vector<std::unique_ptr<agents::Session>>& sessions() const { return sessions_; }
+  /// Returns the evaluator of each of the curve's problems: evaluations, and the best placement.
+  const std::vector<std::unique_ptr<agents::Evaluator>>& evaluators() const { return evaluators_; }
 
   /// Returns the episodes of the plan, over all problems.
   std::int64_t num_episodes() const;
@@ -87,7 +87,7 @@ class Training {
   std::unique_ptr<agents::TrainableAgent> agent_;
   std::vector<Cell> cells_;
   ProblemSet problems_;
-  std::vector<std::unique_ptr<agents::Session>> sessions_;
+  std::vector<std::unique_ptr<agents::Evaluator>> evaluators_;
   LearningCurve curve_;
 };
 

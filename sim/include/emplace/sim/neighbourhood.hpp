@@ -21,7 +21,7 @@ namespace emplace {
 /// Simulates the neighbours of a placement.
 class Neighbourhood {
  public:
-  /// Prepares a workspace. Requires: `problem` outlives it, and its costs are not replaced.
+  /// Prepares a workspace. Requires: `problem` outlives it.
   explicit Neighbourhood(const Problem& problem);
 
   Neighbourhood(Neighbourhood&&) noexcept;

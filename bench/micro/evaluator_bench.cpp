@@ -1,9 +1,9 @@
-// Many placements of one problem, evaluated by a session on one and on two threads: the ratio of
+// Many placements of one problem, evaluated by an evaluator on one and on two threads: the ratio of
 // items per second is the speed-up.
 
 #include "random_problem.hpp"
 
-#include <emplace/agents/session.hpp>
+#include <emplace/agents/evaluator.hpp>
 
 #include <benchmark/benchmark.h>
 #include <tbb/global_control.h>
@@ -22,9 +22,10 @@ void BM_EvaluateMany(benchmark::State& state) {
   for (std::uint64_t seed = 0; seed < 2048; ++seed) {
     placements.push_back(random_placement(problem, seed));
   }
-  agents::Session session(problem, {.max_evaluations = std::numeric_limits<std::int64_t>::max()});
+  agents::Evaluator evaluator(
+      problem, {.budget = {.max_evaluations = std::numeric_limits<std::int64_t>::max()}});
   for (auto _ : state) {
-    benchmark::DoNotOptimize(session.evaluate(placements).data());
+    benchmark::DoNotOptimize(evaluator.evaluate(placements).data());
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(placements.size()));
 }

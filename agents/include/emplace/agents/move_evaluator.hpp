@@ -1,12 +1,9 @@
 #pragma once
 
-// Where a search stands, and what the moves from there would give: a base placement whose
-// neighbours are simulated (emplace/sim/neighbourhood.hpp), each an evaluation of the session. On a
-// session of a coarser level, groups are those of the level.
+// A base placement whose neighbours are simulated (emplace/sim/neighbourhood.hpp), each an
+// evaluation. On an evaluator of a coarser level, groups are those of the level.
 
-#include <emplace/agents/session.hpp>
-#include <emplace/base/id_vector.hpp>
-#include <emplace/sim/neighbourhood.hpp>
+#include <emplace/agents/evaluator.hpp>
 #include <emplace/sim/placement.hpp>
 
 #include <limits>
@@ -14,19 +11,23 @@
 #include <span>
 #include <vector>
 
+namespace emplace {
+class Neighbourhood;
+}  // namespace emplace
+
 namespace emplace::agents {
 
 /// Evaluates the neighbours of a placement; one thread.
 class MoveEvaluator {
  public:
-  /// Requires: the session outlives this.
-  explicit MoveEvaluator(Session& session);
+  /// Requires: the evaluator outlives this.
+  explicit MoveEvaluator(Evaluator& evaluator);
   ~MoveEvaluator();
 
   MoveEvaluator(const MoveEvaluator&) = delete;
   MoveEvaluator& operator=(const MoveEvaluator&) = delete;
 
-  /// Makes `base` the base and evaluates it. Errors as those of Session::evaluate().
+  /// Makes `base` the base and evaluates it. Errors as those of Evaluator::evaluate().
   Evaluation start(const Placement& base);
 
   /// Makes `base`, which was evaluated before, the base.
@@ -47,24 +48,17 @@ class MoveEvaluator {
   void accept();
 
   /// Returns the base.
-  const Placement& base() const { return base_; }
+  const Placement& base() const;
 
  private:
-  void take_back();
-  bool is_finest() const { return &session_ == &finest_; }
   Evaluation record(const SimResult& result);
 
-  Session& session_;
-  Session& finest_;  // the session itself, or the one above all levels
-  std::unique_ptr<Neighbourhood> neighbourhood_;
-  IdVector<GroupId, std::vector<GroupId>> members_;  // of a coarse group: groups of `finest_`
+  Evaluator& evaluator_;
+  std::unique_ptr<Neighbourhood> neighbourhood_;  // of the finest groups
   const SimResult* last_ = nullptr;
-  Placement base_;
-  Placement tried_;
-  std::vector<Move> moves_;                   // from base_ to tried_
-  std::vector<PriorityChange> changes_;       // from base_ to tried_
-  std::vector<Move> fine_moves_;              // moves_ in the groups of `finest_`
-  std::vector<PriorityChange> fine_changes_;  // changes_ in the groups of `finest_`
+  Placement base_;                  // on a coarser level
+  std::vector<Move> finest_moves_;  // of the members of a coarse group
+  std::vector<PriorityChange> finest_changes_;
 };
 
 }  // namespace emplace::agents
