@@ -34,9 +34,7 @@ class FitSearch {
   // Repairs a placement and keeps it if it is the best. Its first simulation was made before.
   // Requires: the budget is not spent.
   void repair_one(const Placement& placement) {
-    Repair repaired = repair(problem_, simulator_, placement,
-                             std::min(kMaxSimulations, budget_.evaluations_left() + 1));
-    budget_.charge(repaired.simulations - 1);
+    Repair repaired = repair(problem_, simulator_, placement, kMaxSimulations, budget_);
     if (best_.placement.size() == 0 || is_better(repaired, best_)) {
       best_ = std::move(repaired);
     }

@@ -304,4 +304,12 @@ Repair repair(const Problem& problem, Simulator& simulator, Placement placement,
           .simulations = 1};
 }
 
+Repair repair(const Problem& problem, Simulator& simulator, Placement placement,
+              std::int64_t max_simulations, Budget& budget) {
+  Repair repaired = repair(problem, simulator, std::move(placement),
+                           std::min(max_simulations, budget.evaluations_left() + 1));
+  budget.charge(repaired.simulations - 1);
+  return repaired;
+}
+
 }  // namespace emplace::agents

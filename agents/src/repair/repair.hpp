@@ -11,6 +11,7 @@
 // of the device's busy time, as if it had to wait for it. Complexity: a simulation for each round,
 // tens at most, and O(groups * devices + uses) for each move.
 
+#include <emplace/agents/budget.hpp>
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/simulator.hpp>
@@ -37,8 +38,13 @@ struct Repair {
 
 /// Moves groups from full devices to placeable ones until `placement` fits. Returns a placement
 /// that already fits unchanged. Makes at most `max_simulations`, at least one. Requires: a valid
-/// device for each group; `simulator` is of `problem` and does not stop when out of memory.
+/// device for each group; `simulator` is of `problem`.
 Repair repair(const Problem& problem, Simulator& simulator, Placement placement,
               std::int64_t max_simulations = 100);
+
+/// Does the same within a budget. The first simulation, which says whether the placement fits, is
+/// not charged. Requires: the budget is not spent.
+Repair repair(const Problem& problem, Simulator& simulator, Placement placement,
+              std::int64_t max_simulations, Budget& budget);
 
 }  // namespace emplace::agents

@@ -37,15 +37,18 @@ constexpr std::array<Heuristic*, 6> kHeuristics = {scheduled<heft, StepOrder::kQ
                                                    ruled<human_expert>};
 
 // The cheapest first: the last ones are left out where their part of the budget is used up.
-constexpr std::array<Heuristic*, 9> kHeuristicsAndOrders = {ruled<single_gpu>,
-                                                            ruled<human_expert>,
-                                                            m_topo,
-                                                            scheduled<heft, StepOrder::kQueue>,
-                                                            scheduled<heft, StepOrder::kPlan>,
-                                                            scheduled<etf, StepOrder::kQueue>,
-                                                            scheduled<etf, StepOrder::kPlan>,
-                                                            scheduled<m_etf, StepOrder::kQueue>,
-                                                            scheduled<m_etf, StepOrder::kPlan>};
+constexpr std::array<Heuristic*, 12> kHeuristicsAndOrders = {ruled<single_gpu>,
+                                                             ruled<human_expert>,
+                                                             m_topo,
+                                                             scheduled<heft, StepOrder::kQueue>,
+                                                             scheduled<heft, StepOrder::kPlan>,
+                                                             scheduled<etf, StepOrder::kQueue>,
+                                                             scheduled<etf, StepOrder::kPlan>,
+                                                             scheduled<m_etf, StepOrder::kQueue>,
+                                                             scheduled<m_etf, StepOrder::kPlan>,
+                                                             scheduled<cpop, StepOrder::kQueue>,
+                                                             scheduled<peft, StepOrder::kQueue>,
+                                                             scheduled<dls, StepOrder::kQueue>};
 
 constexpr std::int64_t kMaxRepairSimulations = 100;
 
@@ -102,11 +105,9 @@ Placement start_of_search(std::string_view start, const Coarsening& coarsening,
       return one_device;
     }
     Simulator simulator(problem);
-    Repair repaired =
-        repair(problem, simulator, std::move(one_device),
-               std::min(kMaxRepairSimulations, evaluator.budget().evaluations_left() + 1));
-    evaluator.budget().charge(repaired.simulations - 1);  // not the one that tells whether it fits
-    return std::move(repaired.placement);
+    return repair(problem, simulator, std::move(one_device), kMaxRepairSimulations,
+                  evaluator.budget())
+        .placement;
   }
   return (start == kEtf ? etf : heft)(problem, evaluator.budget(), StepOrder::kQueue);
 }

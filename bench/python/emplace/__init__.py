@@ -11,10 +11,10 @@ from emplace._errors import (
 )
 from emplace._types import Evaluation, Evaluations, Export, Status
 from emplace._core import (
+    Evaluator,
     Graph,
     Problem,
     Random,
-    Evaluator,
     Step,
     agents,
     clusters,
@@ -33,8 +33,8 @@ from emplace._runs import Placed, Report, place, report, run
 __version__ = version()
 
 __all__ = [
-    "Error", "Evaluation", "Evaluations", "Export", "FormatError", "Graph", "InternalError", "IoError", "Parameter",
-    "Placed", "PlacedModel", "Problem", "Random", "Report", "Evaluator", "Status", "Step", "UnknownNameError", "UnsupportedError",
-    "UsageError", "agent", "agents", "check_agent", "clusters", "device_map", "from_torch", "graphs", "load_graph",
+    "Error", "Evaluation", "Evaluations", "Evaluator", "Export", "FormatError", "Graph", "InternalError", "IoError",
+    "Parameter", "Placed", "PlacedModel", "Problem", "Random", "Report", "Status", "Step", "UnknownNameError",
+    "UnsupportedError", "UsageError", "agent", "agents", "check_agent", "clusters", "device_map", "from_torch", "graphs", "load_graph",
     "load_plugin", "place", "problem", "report", "run", "suites", "version",
 ]
