@@ -15,21 +15,28 @@ std::span<const Document> policies();
 }  // namespace emplace::embedded
 
 namespace emplace::agents::learned_search {
+namespace {
 
-SearchPolicy::SearchPolicy(const Options& options) : options_(options), network_(options.network) {}
-
-void SearchPolicy::initialize(RandomStream& random) {
-  network_.initialize(random);
-  if (!options_.pretrained) {
-    return;
-  }
+// Loads the policy that comes with emplace.
+void load_shipped(ValueNetwork<float>& network) {
   const std::span<const embedded::Document> policies = embedded::policies();
   const auto shipped =
       std::ranges::find(policies, std::string_view("learned-search"), &embedded::Document::name);
   EMPLACE_CHECK(shipped != policies.end(), "no policy of learned-search is built in");
   const JsonDocument document =
       JsonDocument::parse(shipped->text, "the policy that comes with emplace");
-  network_.parameters().load(document.root().at("policy").at("layers"));
+  network.parameters().load(document.root().at("policy").at("layers"));
+}
+
+}  // namespace
+
+SearchPolicy::SearchPolicy(const Options& options) : options_(options), network_(options.network) {}
+
+void SearchPolicy::initialize(RandomStream& random) {
+  network_.initialize(random);
+  if (options_.pretrained) {
+    load_shipped(network_);
+  }
 }
 
 void SearchPolicy::run_greedy_episode(Evaluator& evaluator) {
@@ -53,6 +60,14 @@ bool SearchPolicy::search(Evaluator& evaluator) const {
   const Placement start = start_of_search(kBestOfLevels, context.coarsening, evaluator);
   MoveEpisode(evaluator, context, network_, options_.moves, start).run();
   return true;
+}
+
+void run_default_episode(Evaluator& evaluator, const Placement& start) {
+  const Options options;
+  ValueNetwork<float> network(options.network);
+  load_shipped(network);
+  const MoveContext context(evaluator.problem(), options.moves.levels);
+  MoveEpisode(evaluator, context, network, options.moves, start).run();
 }
 
 }  // namespace emplace::agents::learned_search

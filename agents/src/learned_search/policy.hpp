@@ -37,4 +37,8 @@ class SearchPolicy final : public policy_gradient::PolicyModel {
   ValueNetwork<float> network_;
 };
 
+/// Runs an episode of `learned-search`, with its defaults and the policy that comes with emplace,
+/// from `start` with the whole budget.
+void run_default_episode(Evaluator& evaluator, const Placement& start);
+
 }  // namespace emplace::agents::learned_search

@@ -1,4 +1,5 @@
 #include "annealing.hpp"
+#include "learned_search/policy.hpp"
 #include "list_search.hpp"
 #include "multilevel_search.hpp"
 #include "starts.hpp"
@@ -26,12 +27,16 @@ constexpr std::int64_t kFewEvaluations = 20;
 // simulation where there are many.
 constexpr GroupId kFewGroups = 400;
 
+// Up to so many groups learned moves are tried.
+constexpr GroupId kManyGroups = 10'000;
+
 // By how much an order must shorten the step to be kept where there are more.
 constexpr double kGainOfOrders = 1.01;
 
-// A portfolio: the heuristics, the cheapest first; a multilevel search, and beside it annealing on
-// the finest level from the best placement so far, or a search of lists; then annealing from the
-// best of all. With time as the budget, there is a search for each thread.
+// A portfolio: the heuristics, the cheapest first; a multilevel search, and beside it
+// `learned-search` from the best placement so far, or a search of lists where there are few groups,
+// or annealing where there are many; then annealing from the best of all. With time as the budget,
+// there is a search for each thread.
 class Auto final : public Agent {
  public:
   explicit Auto(const Params&) {}
@@ -65,6 +70,8 @@ class Auto final : public Agent {
         search_levels(child, coarsening, heft);
       } else if (num_groups <= kFewGroups) {
         search_lists(child, 1);
+      } else if (num_groups <= kManyGroups) {
+        learned_search::run_default_episode(child, start);
       } else {
         anneal(child, coarsening, start, 1);
       }
@@ -113,7 +120,7 @@ EMPLACE_REGISTER_AGENT(
            .summary = "the best of heuristics, annealing and multilevel search",
            .description =
                "A portfolio: asks the heuristics, explores by multilevel search and, where "
-               "the budget is large, by annealing or, on small graphs, by priority lists, and "
+               "the budget is large, by learned-search or, on small graphs, by priority lists, and "
                "then anneals the best placement. With a time limit it searches on all "
                "threads. Use it unless you compare agents; it is the default of emplace place.",
            .reference = "algorithm portfolios: Huberman, Lukose, Hogg, Science 275, 1997",
