@@ -199,8 +199,8 @@ void MoveFeatures::run_on(GroupId group, DeviceId to, Sums& sums) {
   const Sequence& others = step_.on_device(to);
   const std::span<const double> starts_us = others.starts_us();
   double start_us = new_start_us_[group];
-  const auto next =
-      static_cast<std::size_t>(std::ranges::upper_bound(starts_us, start_us) - starts_us.begin());
+  const std::size_t next =
+      count_before(starts_us, [start_us](double other_us) { return other_us <= start_us; });
   if (next > 0) {
     start_us = std::max(start_us, others.ends_us()[next - 1]);
   }

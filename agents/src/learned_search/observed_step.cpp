@@ -13,11 +13,8 @@ void Sequence::clear() {
 
 // Returns for how long the groups run before `time_us`.
 double Sequence::busy_before_us(double time_us) const {
-  if (starts_us_.empty()) {
-    return 0;
-  }
-  const auto started =
-      static_cast<std::size_t>(std::ranges::lower_bound(starts_us_, time_us) - starts_us_.begin());
+  const std::size_t started =
+      count_before(starts_us_, [time_us](double start_us) { return start_us < time_us; });
   if (started == 0) {
     return 0;
   }

@@ -17,11 +17,25 @@
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace emplace::agents::learned_search {
+
+/// Returns how many elements of a sorted list, from its beginning, are `before` something: a binary
+/// search without branches, which a processor would mispredict.
+template <class Before>
+std::size_t count_before(std::span<const double> sorted, Before before) {
+  std::size_t count = 0;
+  for (std::size_t left = sorted.size(); left > 0;) {
+    const std::size_t half = (left + 1) / 2;
+    count += half * static_cast<std::size_t>(before(sorted[count + half - 1]));
+    left -= half;
+  }
+  return count;
+}
 
 /// Lists when some groups of one device run, one after the other.
 class Sequence {

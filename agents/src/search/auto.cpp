@@ -17,7 +17,7 @@
 namespace emplace::agents {
 namespace {
 
-// Share of the budget that explores; the rest anneals the best placements of all.
+// Share of what the heuristics leave that explores; the rest anneals the best placements of all.
 constexpr double kExploration = 0.5;
 
 // With fewer evaluations for each group a multilevel search explores alone.
@@ -45,18 +45,15 @@ class Auto final : public Agent {
     const Coarsening coarsening(problem);
     const std::vector<Evaluated> starts = evaluated_starts_and_orders(problem, evaluator);
     std::vector<Evaluated> found = starts;
-    if (const double used = evaluator.budget().share_used();
-        used < kExploration && problem.placeable_devices().size() > 1) {
-      explore(coarsening, evaluator, (kExploration - used) / (1 - used), found);
-    }
     if (problem.placeable_devices().size() > 1) {
+      explore(coarsening, evaluator, found);
       refine(coarsening, evaluator, found);
     }
     return evaluator.incumbent().placement().value_or(starts.front().placement);
   }
 
  private:
-  static void explore(const Coarsening& coarsening, Evaluator& evaluator, double share,
+  static void explore(const Coarsening& coarsening, Evaluator& evaluator,
                       std::vector<Evaluated>& found) {
     const GroupId num_groups = coarsening.problem().num_groups();
     const Placement start = start_of_annealing(num_groups, found);
@@ -65,7 +62,7 @@ class Auto final : public Agent {
     const std::size_t count =
         has_few ? 1 : std::max<std::size_t>(2, evaluator.budget().concurrency());
     std::vector<std::optional<Evaluated>> ends(count);
-    evaluator.run_in_parallel(count, share, [&](std::size_t index, Evaluator& child) {
+    evaluator.run_in_parallel(count, kExploration, [&](std::size_t index, Evaluator& child) {
       if (index % 2 == 0) {
         search_levels(child, coarsening, heft);
       } else if (num_groups <= kFewGroups) {
