@@ -31,8 +31,8 @@ Evaluator::Evaluator(const Problem& problem, Options options,
                      std::shared_ptr<NeighbourhoodPool> pool)
     : problem_(&problem),
       finest_(*this),
-      shared_(std::make_shared<Shared>(options, Budget(options.budget), RandomStream(options.seed),
-                                       std::move(pool))),
+      shared_(std::make_shared<Shared>(
+          Shared{options, Budget(options.budget), RandomStream(options.seed), std::move(pool)})),
       incumbent_(problem, options.any_device) {}
 
 Evaluator::Evaluator(Evaluator& finer, const Problem& level)

@@ -86,6 +86,7 @@ struct Candidate {
   GroupId producer;
   GroupId consumer;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
   auto operator<=>(const Candidate&) const = default;
 };
 

@@ -220,6 +220,7 @@ std::string write_case_result(const SimulationCase& simulation_case, std::size_t
   line += "]";
   if (simulation_case.problem.cluster().transfer_model == TransferModel::kPhysical) {
     std::vector<std::tuple<OpId, DeviceId, double, double>> transfers;
+    transfers.reserve(record.transfers.size());
     for (const Transfer& transfer : record.transfers) {
       transfers.emplace_back(transfer.producer, transfer.to, transfer.start_us, transfer.end_us);
     }

@@ -44,7 +44,9 @@ class Problem : public OpProblem {
   Problem(OpProblem ops, Grouping grouping);
 
   /// Returns the same ops in other groups. Requires: a grouping of the same graph.
-  Problem regrouped(Grouping grouping) const { return {*this, std::move(grouping)}; }
+  Problem regrouped(Grouping grouping) const {
+    return {static_cast<const OpProblem&>(*this), std::move(grouping)};
+  }
 
   /// Returns which op is in which group.
   const Grouping& grouping() const { return grouping_; }
