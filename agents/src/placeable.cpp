@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 namespace emplace::agents {
@@ -25,11 +24,6 @@ namespace {
 }
 
 }  // namespace
-
-bool is_placeable(const Problem& problem, const Placement& placement) {
-  return std::ranges::all_of(placement.devices(),
-                             [&problem](DeviceId device) { return problem.is_placeable(device); });
-}
 
 void require_placeable(const Problem& problem, const Placement& placement,
                        std::string_view source) {

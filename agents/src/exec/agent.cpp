@@ -99,7 +99,7 @@ class Exec final : public Agent {
   }
 
  private:
-  // Returns nothing if the limit is over. Where the evaluator is stopped, throws kIo kStopGrace
+  // Returns nothing if the limit is over. Where the budget is stopped, throws kIo kStopGrace
   // later.
   static std::optional<std::string> receive(ChildProcess& child, const Evaluator& evaluator,
                                             Clock::time_point limit) {

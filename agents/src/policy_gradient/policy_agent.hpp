@@ -31,7 +31,7 @@ class Trainer {
   virtual ~Trainer() = default;
 
   /// Trains until all budgets are spent, `callback`, which may be empty, returns false, or the
-  /// evaluators are stopped; then the policy is that of the last update.
+  /// budgets are stopped; then the policy is that of the last update.
   virtual void run(const TrainingCallback& callback) = 0;
 
   /// Returns the state of the training besides the policy and the evaluators, as a JSON object.

@@ -83,7 +83,7 @@ class Post final : public Agent {
       const std::vector<Evaluation> batch = evaluator.evaluate(placements);
       evaluations.insert(evaluations.end(), batch.begin(), batch.end());
       if (evaluations.back().status == EvaluationStatus::kBudgetSpent) {
-        return;  // the evaluator was stopped
+        return;  // the budget was stopped
       }
       if (samples.size() >= kBatch * options_.cross_entropy_every) {
         policy.minimize_cross_entropy(elite(samples, evaluations), options_.uniform_share);

@@ -28,7 +28,7 @@ struct AnnealingOptions {
 };
 
 /// Anneals from `start` until `evaluator` has used `until_share` of its budget. The result is the
-/// best placement of the evaluator. One thread. Requires: a coarsening of the evaluator's problem.
+/// incumbent. One thread. Requires: a coarsening of the evaluator's problem.
 void anneal(Evaluator& evaluator, const Coarsening& coarsening, const Placement& start,
             double until_share, const AnnealingOptions& options = {});
 

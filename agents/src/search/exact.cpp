@@ -81,8 +81,8 @@ class BranchAndBound {
     order_groups();
   }
 
-  // Searches until the best placement of the evaluator is proven to be optimal or the budget is
-  // spent, and leaves with the evaluator what is proven.
+  // Searches until the incumbent is proven to be optimal or the budget is spent, and records what
+  // is proven.
   void run() {
     enter(0, lower_bounds(problem_).best_us());
     std::size_t depth = 0;

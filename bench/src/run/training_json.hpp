@@ -18,16 +18,16 @@ Json to_json(const TrainingPlan& plan);
 /// Reads a plan; throws kFormat. This program need not know its graphs, clusters and agent.
 TrainingPlan plan_from_json(const JsonCursor& json);
 
-/// Returns the state of an evaluator as JSON, the same bits when it is read.
+/// Returns the state of an evaluator as JSON that reads back to the same bits.
 Json to_json(const agents::Evaluator::State& state);
 
 /// Reads the state of an evaluator of `problem`; throws kFormat.
 agents::Evaluator::State evaluator_state_from_json(const JsonCursor& json, const Problem& problem);
 
-/// Returns an update as a JSON array, the same bits when it is read.
+/// Returns an update as a JSON array that reads back to the same bits.
 Json to_json(const CurveRow& row);
 
-/// Reads an update of one of `num_evaluators` evaluators; throws kFormat.
-CurveRow row_from_json(const JsonCursor& json, std::size_t num_evaluators);
+/// Reads an update on one of `num_problems` problems; throws kFormat.
+CurveRow row_from_json(const JsonCursor& json, std::size_t num_problems);
 
 }  // namespace emplace::bench

@@ -4,8 +4,8 @@
 // "The `physical` engine" in docs/concepts/simulation.md.
 //
 // A discrete-event simulation with next-event time advance. Events are the ends of ops and of
-// transfers' latencies, in future event lists, and the ends of flows, of which the network knows
-// the next. Events of one instant are handled together; then devices dispatch their next ops, and
+// transfers' latencies, each kept in a future event list, and the ends of flows, which the network
+// keeps. Events of one instant are handled together; then devices dispatch their next ops, and
 // links are shared anew if a flow started or ended.
 
 #include "engine.hpp"

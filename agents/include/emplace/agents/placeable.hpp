@@ -10,11 +10,8 @@
 
 namespace emplace::agents {
 
-/// Says whether each group of `placement` is on a placeable device. O(groups).
-bool is_placeable(const Problem& problem, const Placement& placement);
-
-/// Throws kUnsupported unless is_placeable(); `source` is the subject of the error's text.
-/// Requires: a device for each group.
+/// Throws kUnsupported unless each group of `placement` is on a placeable device; `source` is the
+/// subject of the error's text. Requires: a device for each group. O(groups).
 void require_placeable(const Problem& problem, const Placement& placement, std::string_view source);
 
 }  // namespace emplace::agents

@@ -24,8 +24,8 @@ namespace emplace::bench {
 /// a bound that ends it, the result does not depend on the cell alone.
 struct CellWatch {
   std::optional<std::chrono::duration<double>> max_time{};
-  std::optional<Placement> start{};  ///< evaluated by the evaluator before the agent places
-  bool ends_at_bound = false;  ///< the evaluator ends at a placement that meets the lower bound
+  std::optional<Placement> start{};  ///< evaluated before the agent places
+  bool ends_at_bound = false;        ///< the budget ends at a placement that meets the lower bound
   std::function<void(std::int64_t)> progress{};
   std::function<void(const agents::Incumbent::Improvement&)> improved{};
 };

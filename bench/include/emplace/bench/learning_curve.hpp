@@ -45,7 +45,7 @@ class LearningCurve {
   /// Starts a curve over `problems`; TrainingUpdate::problem is an index of them.
   explicit LearningCurve(std::vector<ProblemName> problems) : problems_(std::move(problems)) {}
 
-  /// Adds an update. Requires: its evaluator is one of the problems.
+  /// Adds an update. Requires: its problem is one of them.
   void add(const CurveRow& update);
 
   /// Returns all that was added.
