@@ -1,4 +1,5 @@
 #include "completion_bound.hpp"
+#include "heuristic/heuristics.hpp"
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/agents/move_evaluator.hpp>
