@@ -129,7 +129,7 @@ GroupId AgentRegistry::most_groups(const Spec& spec, bool groups_are_given) cons
   const bool is_told = std::ranges::any_of(
       spec.given, [](const auto& given) { return given.first == kGroupsParameter; });
   return !info(spec.name).default_groups || (groups_are_given && !is_told)
-             ? 0
+             ? GroupId(0)
              : static_cast<GroupId>(resolve(spec).get<std::int64_t>(kGroupsParameter));
 }
 

@@ -92,10 +92,11 @@ std::vector<std::string> split(const std::string& list) {
   return items;
 }
 
-std::vector<std::int32_t> numbers(const std::string& list) {
-  std::vector<std::int32_t> numbers;
+template <typename Id>
+std::vector<Id> numbers(const std::string& list) {
+  std::vector<Id> numbers;
   for (const std::string& item : split(list)) {
-    numbers.push_back(std::stoi(item));
+    numbers.emplace_back(std::stoi(item));
   }
   return numbers;
 }
@@ -114,10 +115,10 @@ std::optional<Options> read_options(int argc, char** argv) {
     for (int found = 0; (found = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
       switch (found) {
         case 'o':
-          options.ops = numbers(optarg);
+          options.ops = numbers<OpId>(optarg);
           break;
         case 'd':
-          options.devices = numbers(optarg);
+          options.devices = numbers<DeviceId>(optarg);
           break;
         case 'l':
           options.links = optarg;

@@ -32,7 +32,7 @@ IdVector<Place, RouteStep> RouteSearch::steps_to(DeviceId goal) const {
   using Entry = std::pair<RouteCost, Place>;
   IdVector<Place, RouteStep> steps(arcs_to_.size(), {.cost = kNoRoute});
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-  steps[goal].cost = {};
+  steps[Place{goal}].cost = {};
   open.emplace(RouteCost{}, goal);
   while (!open.empty()) {
     const auto [cost, place] = open.top();
@@ -64,7 +64,7 @@ IdVector<Place, RouteStep> RouteSearch::steps_to(DeviceId goal) const {
 
 std::vector<std::int32_t> follow(const IdVector<Place, RouteStep>& steps, DeviceId from) {
   std::vector<std::int32_t> links;
-  for (RouteStep step = steps[from]; step.link >= 0; step = steps[step.next]) {
+  for (RouteStep step = steps[Place{from}]; step.link >= 0; step = steps[step.next]) {
     links.push_back(step.link);
   }
   return links;

@@ -306,7 +306,7 @@ class TopologyReader {
         if (from == to || !topology_.route(from, to).empty()) {
           continue;
         }
-        const RouteCost cost = steps[from].cost;
+        const RouteCost cost = steps[Place{from}].cost;
         if (cost == RouteSearch::kNoRoute) {
           json.fail(fmt::format("no links lead from '{}' to '{}'", excerpt(name_of(from)),
                                 excerpt(name_of(to))));

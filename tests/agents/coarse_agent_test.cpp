@@ -116,7 +116,7 @@ TEST_P(CoarseAgent, ChangesNothingWhereThereAreNoMoreGroups) {
 TEST_P(CoarseAgent, DecidesOnAllGroupsThatTheUserAskedFor) {
   const Problem problem = test::make_problem(test::fork_join_graph(150, 20));
   EXPECT_EQ(make("")->decision_groups(problem),
-            GetParam() == "learned-search" ? problem.num_groups() : 128);
+            GetParam() == "learned-search" ? problem.num_groups() : GroupId(128));
   EXPECT_EQ(make("", true)->decision_groups(problem), 152);
   EXPECT_EQ(make("40", true)->decision_groups(problem), 40);
 }

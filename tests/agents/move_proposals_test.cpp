@@ -172,8 +172,8 @@ TEST(MoveProposals, SwapGroupsOfTwoDevices) {
   for (int i = 0; i < 50; ++i) {
     const std::vector<Move> moves = copy(proposals.propose(Placement(Devices{0, 1}), random));
     if (moves.size() == 2) {
-      EXPECT_EQ(moves[0].device, moves[1].group);  // group g is on device g
-      EXPECT_EQ(moves[1].device, moves[0].group);
+      EXPECT_EQ(moves[0].device, std::int32_t{moves[1].group});  // group g is on device g
+      EXPECT_EQ(moves[1].device, std::int32_t{moves[0].group});
       ++swaps;
     }
   }

@@ -15,7 +15,7 @@ namespace {
 using Devices = std::vector<DeviceId>;
 
 // Groups: a(10) -> b(20), c(30) -> d(10), 5 bytes on each edge, a byte takes 1 us.
-enum : GroupId { kA, kB, kC, kD };
+enum : std::int32_t { kA, kB, kC, kD };
 
 Problem problem_of_four() {
   return test::make_problem(test::make_graph({

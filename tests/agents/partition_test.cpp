@@ -62,8 +62,8 @@ TEST_P(Partition, GivesAFasterDeviceMoreWork) {
   const std::vector<DeviceId> devices =
       place(GetParam(), test::make_problem(test::make_graph(independent_ops(12)),
                                            {.num_devices = 1, .with_slow_gpu = true}));
-  EXPECT_EQ(std::ranges::count(devices, 0), 8);
-  EXPECT_EQ(std::ranges::count(devices, 1), 4);
+  EXPECT_EQ(std::ranges::count(devices, DeviceId(0)), 8);
+  EXPECT_EQ(std::ranges::count(devices, DeviceId(1)), 4);
 }
 
 // One op of a million and seven of one: on eight devices some of the libraries' parts run empty.

@@ -36,7 +36,8 @@ struct Collected {
 
   // Returns the placement before a decision.
   Placement placement(std::size_t decision) const {
-    return Placement(environment.rollout.observation(decision).devices);
+    const auto& devices = environment.rollout.observation(decision).devices;
+    return Placement(std::vector<DeviceId>(devices.begin(), devices.end()));
   }
 
   Problem problem = test::make_problem(test::fork_join_graph(6, 20));

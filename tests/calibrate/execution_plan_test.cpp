@@ -32,7 +32,7 @@ TEST(ExecutionPlan, OfOneDeviceIsItsOpsInOrder) {
   const ExecutionPlan plan = plan_step(triangle(), device_of, 1, kOrder);
   ASSERT_EQ(plan.items.size(), 3);
   for (OpId op = 0; op < 3; ++op) {
-    const WorkItem& item = plan.items[op];
+    const WorkItem& item = plan.items[index_of(op)];
     EXPECT_EQ(item.kind, WorkItem::Kind::kRun);
     EXPECT_EQ(item.op, op);
     EXPECT_EQ(item.queue, 0);

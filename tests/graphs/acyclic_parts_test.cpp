@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-using NodeEdges = std::vector<std::pair<std::int32_t, std::int32_t>>;
+using NodeEdges = std::vector<std::pair<GroupId, GroupId>>;
 
 TEST(AcyclicParts, PartsThatFormADagStayWhole) {
   // 0 -> 1 -> 2 and 3 alone; part 0 is {0, 3}, part 1 {1, 2}.
@@ -42,10 +42,10 @@ TEST(AcyclicParts, NothingHasNoPieces) {
 
 TEST(AcyclicParts, PiecesStayWithinTheirPartsAndReadFromEarlierOnes) {
   test::expect_always([] {
-    const auto num_nodes = static_cast<std::int32_t>(1 + test::below(40));
+    const auto num_nodes = static_cast<GroupId>(1 + test::below(40));
     std::vector<std::int32_t> part_of;
     NodeEdges edges;
-    for (std::int32_t node = 0; node < num_nodes; ++node) {
+    for (GroupId node = 0; node < num_nodes; ++node) {
       part_of.push_back(static_cast<std::int32_t>(test::below(6)));
       for (auto inputs = node == 0 ? 0 : test::below(3); inputs > 0; --inputs) {
         edges.emplace_back(test::below(static_cast<std::uint64_t>(node)), node);

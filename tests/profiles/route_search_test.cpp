@@ -85,7 +85,7 @@ TEST(RouteSearch, FindsWhatTryingEveryWayFinds) {
         std::vector<bool> seen(kPlaces);
         Best way;
         try_all(streets, kDevices, from, to, seen, way, best);
-        const RouteCost found = steps[from].cost;
+        const RouteCost found = steps[Place{from}].cost;
         ASSERT_EQ(found, best ? best->cost : RouteSearch::kNoRoute);
         if (best) {
           ASSERT_EQ(follow(steps, from), best->links);

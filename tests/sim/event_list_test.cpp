@@ -18,7 +18,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(EventList, GivesTheEventsUntilATimeInTheOrderOfTheirNumbers) {
-  EventList events;
+  EventList<std::int32_t> events;
   EXPECT_EQ(events.next_us(), kInfinity);
   events.push(3, 2);
   events.push(4, 0);
@@ -36,7 +36,7 @@ TEST(EventList, GivesTheEventsUntilATimeInTheOrderOfTheirNumbers) {
 
 TEST(EventList, AgreesWithASearchThroughAll) {
   RandomStream random(1);
-  EventList events;
+  EventList<std::int32_t> events;
   IdVector<std::int32_t, double> at_us;
   std::vector<std::int32_t> left;
   double now_us = 0;

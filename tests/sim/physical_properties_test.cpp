@@ -43,11 +43,11 @@ TEST(PhysicalProperties, ADeviceNeverRunsMoreOpsThanItHasSlots) {
     const Trial run(draw_any_step());
     for (OpId op = 0; op < run.problem.num_ops(); ++op) {
       const double now_us = run.record.start_us[op];
-      const DeviceId device = run.step.placement[op];
+      const DeviceId device = run.device_of(op);
       int num_running = 0;
       for (OpId other = 0; other < run.problem.num_ops(); ++other) {
-        num_running += run.step.placement[other] == device &&
-                       run.record.start_us[other] <= now_us && now_us < run.record.end_us[other];
+        num_running += run.device_of(other) == device && run.record.start_us[other] <= now_us &&
+                       now_us < run.record.end_us[other];
       }
       RC_ASSERT(num_running <= run.problem.slots(device));
     }
@@ -61,7 +61,7 @@ double ready_us(const Trial& run, OpId op) {
     const Problem::Use& use = run.problem.uses()[input];
     double there_us = run.record.end_us[use.producer];
     for (const Transfer& transfer : run.record.transfers) {
-      if (transfer.output == use.output && transfer.to == run.step.placement[op]) {
+      if (transfer.output == use.output && transfer.to == run.device_of(op)) {
         there_us = transfer.end_us;
       }
     }
@@ -76,8 +76,7 @@ TEST(PhysicalProperties, AnOpStartsWhenItsInputsAreThereAndTakesItsTime) {
     for (OpId op = 0; op < run.problem.num_ops(); ++op) {
       const double start_us = run.record.start_us[op];
       RC_ASSERT(ready_us(run, op) <= start_us);
-      RC_ASSERT(run.record.end_us[op] ==
-                start_us + run.problem.busy_us(op, run.step.placement[op]));
+      RC_ASSERT(run.record.end_us[op] == start_us + run.problem.busy_us(op, run.device_of(op)));
     }
   });
 }
@@ -86,12 +85,12 @@ TEST(PhysicalProperties, NoSlotIsIdleWhileAnOpIsReady) {
   expect_always([] {
     const Trial run(test::draw_step(below, Coincidences::kNone, 60));
     for (OpId op = 0; op < run.problem.num_ops(); ++op) {
-      const DeviceId device = run.step.placement[op];
+      const DeviceId device = run.device_of(op);
       const double from_us = ready_us(run, op);
       const double until_us = run.record.start_us[op];
       double busy_us = 0;
       for (OpId other = 0; other < run.problem.num_ops(); ++other) {
-        if (run.step.placement[other] == device) {
+        if (run.device_of(other) == device) {
           busy_us += std::max(0.0, std::min(run.record.end_us[other], until_us) -
                                        std::max(run.record.start_us[other], from_us));
         }
@@ -107,15 +106,15 @@ TEST(PhysicalProperties, EachOutputIsSentOnceToEachDeviceThatWantsItAndArrivesWh
     std::set<std::pair<std::int32_t, DeviceId>> wanted;
     for (const Problem::Use& use : run.problem.uses()) {
       if (use.output != Dependency::kControl &&
-          run.step.placement[use.producer] != run.step.placement[use.consumer]) {
-        wanted.insert({use.output, run.step.placement[use.consumer]});
+          run.device_of(use.producer) != run.device_of(use.consumer)) {
+        wanted.insert({use.output, run.device_of(use.consumer)});
       }
     }
     std::set<std::pair<std::int32_t, DeviceId>> sent;
     double bytes_sent = 0;
     for (const Transfer& transfer : run.record.transfers) {
       RC_ASSERT(sent.insert({transfer.output, transfer.to}).second);
-      RC_ASSERT(transfer.from == run.step.placement[transfer.producer]);
+      RC_ASSERT(transfer.from == run.device_of(transfer.producer));
       RC_ASSERT(is_near(transfer.start_us, run.record.end_us[transfer.producer]));
       bytes_sent += bytes_of(run, transfer);
     }
@@ -173,7 +172,7 @@ TEST(PhysicalProperties, AStepTakesAtLeastItsBoundsAndAtMostAllThingsOneAfterThe
     RC_ASSERT(bounds.best_us() <= run.record.makespan_us);
     double serial_us = 0;
     for (OpId op = 0; op < run.problem.num_ops(); ++op) {
-      serial_us += run.problem.busy_us(op, run.step.placement[op]);
+      serial_us += run.problem.busy_us(op, run.device_of(op));
     }
     for (const Transfer& transfer : run.record.transfers) {
       serial_us += run.problem.transfer_us(run.problem.output_bytes(transfer.output), transfer.from,
@@ -203,9 +202,10 @@ TEST(PhysicalProperties, ADeviceWithOneSlotAloneTakesTheSumOfItsOps) {
 }
 
 // Returns a random order of 0 to count - 1.
-std::vector<std::int32_t> draw_order(std::int32_t count) {
-  std::vector<std::int32_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
+template <typename Id>
+std::vector<Id> draw_order(Id count) {
+  std::vector<Id> order(index_of(count));
+  std::iota(order.begin(), order.end(), Id(0));
   for (std::size_t left = order.size(); left > 1; --left) {
     std::swap(order[left - 1], order[below(left)]);
   }
@@ -236,7 +236,7 @@ RandomStep relabel(const RandomStep& step, const std::vector<OpId>& ops,
   }
   Placement placement(step.placement.size());
   for (std::size_t op = 0; op < ops.size(); ++op) {
-    placement[ops[op]] = devices[step.placement[static_cast<GroupId>(op)]];
+    placement[GroupId(ops[op])] = devices[step.placement[static_cast<GroupId>(op)]];
   }
   return {std::move(graph), std::move(cluster), std::move(placement)};
 }
@@ -270,7 +270,7 @@ TEST(PhysicalProperties, NamesAndNumbersOfOpsAndDevicesDoNotMatter) {
     replace_links(*cluster, std::move(links));
     step.cluster = std::move(cluster);
 
-    const std::vector<OpId> ops = draw_order(step.placement.size());
+    const std::vector<OpId> ops = draw_order(num_ops(step.graph));
     const std::vector<DeviceId> devices =
         draw_order(static_cast<DeviceId>(step.cluster->devices.size()));
     const Trial other(relabel(step, ops, devices));

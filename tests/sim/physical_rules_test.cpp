@@ -109,8 +109,8 @@ class RuleBook {
   }
 
   void make_ready(OpId op) {
-    const double priority = placement_.has_priorities() ? placement_.priorities()[op] : 0;
-    ready_[placement_[op]].insert({-priority, -priority_us(op), now_us_, op});
+    const double priority = placement_.has_priorities() ? placement_.priorities()[GroupId(op)] : 0;
+    ready_[placement_[GroupId(op)]].insert({-priority, -priority_us(op), now_us_, op});
   }
 
   // Rule 1.
@@ -237,7 +237,7 @@ class RuleBook {
     }
     now_us_ = instant_us;
     for (const OpId op : ended_ops) {
-      running_[placement_[op]].erase(op);
+      running_[placement_[GroupId(op)]].erase(op);
       end_batch_[op] = batch_;
       send_outputs(op);
     }
@@ -258,16 +258,16 @@ class RuleBook {
 
   // Rule 2: one transfer for each output and device that wants it.
   void send_outputs(OpId op) {
-    const DeviceId from = placement_[op];
+    const DeviceId from = placement_[GroupId(op)];
     std::set<std::pair<std::int32_t, DeviceId>> wanted;
     for (const auto& [producer, output, consumer] : uses_) {
       if (producer != op) {
         continue;
       }
-      if (output == Dependency::kControl || placement_[consumer] == from) {
+      if (output == Dependency::kControl || placement_[GroupId(consumer)] == from) {
         hand_to(consumer);
       } else {
-        wanted.insert({output, placement_[consumer]});
+        wanted.emplace(output, placement_[GroupId(consumer)]);
       }
     }
     for (const auto& [output, to] : wanted) {
@@ -304,7 +304,8 @@ class RuleBook {
 
   void arrive(const Sent& one) {
     for (const auto& [producer, output, consumer] : uses_) {
-      if (producer == one.producer && output == one.output && placement_[consumer] == one.to) {
+      if (producer == one.producer && output == one.output &&
+          placement_[GroupId(consumer)] == one.to) {
         hand_to(consumer);
       }
     }
@@ -365,15 +366,17 @@ class RuleBook {
         found != overwritten_.end() && found->second == read) {
       return {start_us[op], start_batch_[op]};
     }
-    return viewed(op) == read ? freed({op, 0}, placement_[op]) : Moment{end_us[op], end_batch_[op]};
+    return viewed(op) == read ? freed({op, 0}, placement_[GroupId(op)])
+                              : Moment{end_us[op], end_batch_[op]};
   }
 
   // When an output, or its copy, is freed on a device, as far as others than `except` need it.
   Moment freed(const Read& read, DeviceId device, OpId except = -1) const {
-    const bool is_home = placement_[read.first] == device;
+    const bool is_home = placement_[GroupId(read.first)] == device;
     Moment last = is_home ? Moment{end_us[read.first], end_batch_[read.first]} : Moment{};
     for (const auto& [producer, output, consumer] : uses_) {
-      if (Read(producer, output) == read && placement_[consumer] == device && consumer != except) {
+      if (Read(producer, output) == read && placement_[GroupId(consumer)] == device &&
+          consumer != except) {
         last.wait_for(released(consumer, read));
       }
     }
@@ -388,12 +391,13 @@ class RuleBook {
   // Whether at the start of an op nothing but `reader` needs the memory of what that reads: the op
   // itself, or a view that the op reads.
   bool is_only_reader(OpId op, OpId reader, const Read& read) const {
-    const DeviceId device = placement_[op];
+    const DeviceId device = placement_[GroupId(op)];
     if (freed(read, device, reader).batch > start_batch_[op]) {
       return false;
     }
     const auto base = viewed(read.first);
-    return !base || placement_[read.first] != device || is_only_reader(op, read.first, *base);
+    return !base || placement_[GroupId(read.first)] != device ||
+           is_only_reader(op, read.first, *base);
   }
 
   // Rule 4: an op in place takes over the memory of its first input that it may write over.
@@ -428,7 +432,7 @@ class RuleBook {
     std::vector<Lived> lived;
     for (OpId op = 0; op < problem_.num_ops(); ++op) {
       const Op& facts = problem_.graph()[op];
-      const DeviceId device = placement_[op];
+      const DeviceId device = placement_[GroupId(op)];
       lived.push_back({device, 0, kInfinity, facts.persistent_bytes});
       lived.push_back({device, start_us[op], end_us[op], facts.workspace_bytes});
       for (std::int32_t output = 0; output < std::ssize(facts.outputs) && !viewed(op); ++output) {

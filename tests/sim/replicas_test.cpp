@@ -84,7 +84,7 @@ ReplicaSummary summary_by_rooflines(const std::vector<std::pair<const char*, std
   cluster.profiles[0].fallback.relative_deviation = 0.1;
   const Problem problem(std::make_shared<const OpGraph>(graph), ungrouped(graph),
                         std::make_shared<const Cluster>(cluster));
-  return summarize(simulate(problem, {Placement(problem.num_ops(), 0)})[0]);
+  return summarize(simulate(problem, {Placement(problem.num_groups(), 0)})[0]);
 }
 
 // Costs of one roofline err together, so standard deviations add up: here to 36 us, where costs

@@ -58,7 +58,7 @@ class RuleBook {
   const std::string& device_name(DeviceId device) const { return problem_.device(device).name; }
 
   void make_ready(OpId op, double now_us) {
-    const DeviceId device = placement_[op];
+    const DeviceId device = placement_[GroupId(op)];
     ready_[device].insert({now_us, ++counter_, op});
     if (device_pending_.insert(device).second) {
       events_.insert({now_us, kRunDevice, device_name(device), "", device});
@@ -73,8 +73,9 @@ class RuleBook {
     // The first of the highest priority, if there are priorities; min_element takes the first.
     const auto first = std::min_element(
         ready_[device].begin(), ready_[device].end(), [&](const auto& one, const auto& other) {
-          return placement_.has_priorities() && placement_.priorities()[std::get<2>(one)] >
-                                                    placement_.priorities()[std::get<2>(other)];
+          return placement_.has_priorities() &&
+                 placement_.priorities()[GroupId(std::get<2>(one))] >
+                     placement_.priorities()[GroupId(std::get<2>(other))];
         });
     const OpId op = std::get<2>(*first);
     ready_[device].erase(first);
@@ -84,7 +85,7 @@ class RuleBook {
     events_.insert({end + problem_.gap_us(op), kRunDevice, device_name(device), "", device});
     std::vector<std::int32_t> wanted;
     for (const Problem::Child& child : problem_.children(op)) {
-      if (placement_[child.op] == device) {
+      if (placement_[GroupId(child.op)] == device) {
         events_.insert({end, kRemoveDependency, name(op), name(child.op), child.op});
       } else if (std::find(wanted.begin(), wanted.end(), child.output) == wanted.end()) {
         wanted.push_back(child.output);
@@ -113,7 +114,7 @@ class RuleBook {
     const double done =
         now_us + static_cast<double>(problem_.output_bytes(output)) / model.bytes_per_us;
     for (const Problem::Child& child : problem_.children(op)) {
-      if (placement_[child.op] != device && child.output == output) {
+      if (placement_[GroupId(child.op)] != device && child.output == output) {
         events_.insert({done, kRemoveDependency, name(op), name(child.op), child.op});
       }
     }

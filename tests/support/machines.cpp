@@ -131,20 +131,22 @@ class StepMaker {
 }  // namespace
 
 Topology bus(DeviceId num_devices, const Link& link) {
-  return connect(num_devices, {link}, [](DeviceId, DeviceId) { return std::vector{0}; });
+  return connect(num_devices, {link},
+                 [](DeviceId, DeviceId) { return std::vector<std::int32_t>{0}; });
 }
 
 Topology mesh(DeviceId num_devices, const Link& link) {
   const std::vector<Link> all(static_cast<std::size_t>(num_devices * num_devices), link);
-  return connect(num_devices, all,
-                 [=](DeviceId from, DeviceId to) { return std::vector{from * num_devices + to}; });
+  return connect(num_devices, all, [=](DeviceId from, DeviceId to) {
+    return std::vector<std::int32_t>{from * num_devices + to};
+  });
 }
 
 Topology star(DeviceId num_devices, const Link& out, const Link& in) {
   std::vector<Link> all(static_cast<std::size_t>(num_devices), out);
   all.insert(all.end(), static_cast<std::size_t>(num_devices), in);
   return connect(num_devices, all, [=](DeviceId from, DeviceId to) {
-    return std::vector{from, num_devices + to};
+    return std::vector<std::int32_t>{from, num_devices + to};
   });
 }
 
@@ -152,8 +154,9 @@ Topology two_switches(DeviceId num_devices, const Link& port, const Link& trunk)
   std::vector<Link> all(2 * static_cast<std::size_t>(num_devices), port);
   all.insert(all.end(), 2, trunk);
   return connect(num_devices, all, [=](DeviceId from, DeviceId to) {
-    return from % 2 == to % 2 ? std::vector{from, num_devices + to}
-                              : std::vector{from, 2 * num_devices + from % 2, num_devices + to};
+    return from % 2 == to % 2
+               ? std::vector<std::int32_t>{from, num_devices + to}
+               : std::vector<std::int32_t>{from, 2 * num_devices + from % 2, num_devices + to};
   });
 }
 
@@ -205,7 +208,7 @@ RandomStep draw_step(const std::function<std::uint64_t(std::uint64_t)>& below,
   RandomStep step{.graph = maker.draw_graph(max_ops),
                   .cluster = maker.draw_cluster(num_devices),
                   .placement = {}};
-  step.placement = Placement(num_ops(step.graph));
+  step.placement = Placement(GroupId(num_ops(step.graph)));
   for (GroupId op = 0; op < step.placement.size(); ++op) {
     step.placement[op] = static_cast<DeviceId>(below(static_cast<std::uint64_t>(num_devices)));
   }

@@ -57,6 +57,8 @@ struct Trial {
       : step(std::move(drawn)),
         problem(make_problem(step.graph, step.cluster)),
         record(Simulator(problem).record(step.placement)) {}
+
+  DeviceId device_of(OpId op) const { return step.placement[problem.grouping().group_of(op)]; }
 };
 
 }  // namespace emplace::test

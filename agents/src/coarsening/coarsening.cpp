@@ -206,7 +206,7 @@ const std::vector<Coarsening::Pair>& Coarsening::joins() const {
 
 std::vector<GroupId> Coarsening::levels() const {
   const auto devices = static_cast<GroupId>(problem_.placeable_devices().size());
-  const GroupId coarsest = std::max(kCoarsestPerDevice * devices, fewest_groups());
+  const GroupId coarsest = std::max<GroupId>(kCoarsestPerDevice * devices, fewest_groups());
   std::vector<GroupId> levels{problem_.num_groups()};
   while (halved(levels.back()) >= coarsest && levels.back() > 1) {
     levels.push_back(halved(levels.back()));

@@ -84,8 +84,8 @@ std::optional<std::vector<DeviceId>> devices_of(const Received& json) {
   for (const Received& device : json) {
     constexpr std::uint64_t kMost = 1U << 30U;
     devices.push_back(device.is_number_unsigned() && device.get<std::uint64_t>() < kMost
-                          ? device.get<DeviceId>()
-                          : -1);
+                          ? DeviceId(device.get<std::int32_t>())
+                          : DeviceId(-1));
   }
   return devices;
 }

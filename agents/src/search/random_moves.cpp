@@ -62,7 +62,8 @@ RandomMoves::RandomMoves(const Coarsening& coarsening, Options options)
 
   const std::vector<GroupId> sizes = coarsening.levels();
   for (const GroupId size : std::span(sizes).subspan(1)) {
-    levels_.emplace_back(coarsening.parts(size));
+    const IdVector<GroupId, GroupId> parts = coarsening.parts(size);
+    levels_.emplace_back(std::vector<std::int32_t>(parts.begin(), parts.end()));
   }
 }
 

@@ -6,7 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 namespace emplace::cli {
@@ -32,8 +33,9 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
 
 std::string paragraph(std::string_view text) {
   std::string lines;
-  for (const auto part : std::views::split(text, '\n')) {
-    for (const std::string& line : wrapped({part.begin(), part.end()}, kColumns - 2)) {
+  std::istringstream parts{std::string(text)};
+  for (std::string part; std::getline(parts, part);) {
+    for (const std::string& line : wrapped(part, kColumns - 2)) {
       lines += fmt::format("  {}\n", line);
     }
   }

@@ -131,7 +131,7 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
 void write_step_picture(const std::string& path, const PlacedStep& step) {
   const Problem& problem = step.problem();
   std::string caption = counted(problem.num_ops(), "op");
-  if (problem.num_groups() < problem.num_ops()) {
+  if (problem.num_groups() < std::int32_t{problem.num_ops()}) {
     caption += " in " + counted(problem.num_groups(), "group");
   }
   caption += ", placed by " + step.placed_by;

@@ -66,7 +66,7 @@ void PlacementBatch::read_as(std::size_t row, Placement& placement) const {
   for (GroupId group = 0; group < num_groups_; ++group) {
     T device;
     std::memcpy(&device, begin + group * column_stride_, sizeof(T));
-    if (std::cmp_less(device, 0) || std::cmp_greater_equal(device, num_devices_)) {
+    if (std::cmp_less(device, 0) || std::cmp_greater_equal(device, std::int32_t{num_devices_})) {
       throw Error(ErrorCode::kUsage,
                   fmt::format("{}group {} is on device {}, expected 0 to {}",
                               is_single_ ? "" : fmt::format("placement {}: ", row), group, device,

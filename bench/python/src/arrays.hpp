@@ -2,6 +2,8 @@
 
 // numpy arrays over memory of ours, and placements from arrays of theirs.
 
+#include "ids.hpp"
+
 #include <emplace/sim/placement.hpp>
 #include <emplace/sim/problem.hpp>
 

@@ -25,7 +25,7 @@ std::vector<OpId> by_start(const Problem& problem, const StepRecord& record) {
 }
 
 const std::string& device_name(const Problem& problem, const Placement& placement, OpId op) {
-  return problem.device(placement[op]).name;
+  return problem.device(placement[problem.grouping().group_of(op)]).name;
 }
 
 }  // namespace
@@ -35,12 +35,13 @@ PlacementExport write_csv(const Problem& problem, const Placement& placement) {
   std::string text = "op,kind,phase,scope,device,priority,start_us,end_us\n";
   for (const OpId op : by_start(problem, record)) {
     const Op& what = problem.op(op);
-    fmt::format_to(
-        std::back_inserter(text), "{},{},{},{},{},{},{},{}\n", escape_csv(what.name),
-        escape_csv(what.kind), to_string(what.phase), escape_csv(what.scope),
-        escape_csv(device_name(problem, placement, op)),
-        placement.has_priorities() ? std::to_string(placement.priorities()[op]) : std::string(),
-        record.start_us[op], record.end_us[op]);
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{}\n", escape_csv(what.name),
+                   escape_csv(what.kind), to_string(what.phase), escape_csv(what.scope),
+                   escape_csv(device_name(problem, placement, op)),
+                   placement.has_priorities()
+                       ? std::to_string(placement.priorities()[problem.grouping().group_of(op)])
+                       : std::string(),
+                   record.start_us[op], record.end_us[op]);
   }
   return {.text = std::move(text), .placement = placement};
 }
@@ -56,8 +57,10 @@ PlacementExport write_onnx(const Problem& problem, const Placement& placement) {
     }
     Json metadata = {{"device", device_name(problem, placement, op)}};
     if (placement.has_priorities()) {
-      metadata.add("priority",
-                   std::to_string(placement.priorities()[op]));  // a text, as all metadata
+      metadata.add(
+          "priority",
+          std::to_string(
+              placement.priorities()[problem.grouping().group_of(op)]));  // a text, as all metadata
     }
     (is_stored(problem, op) ? initializers : nodes).add(what.name, metadata);
   }
@@ -84,7 +87,7 @@ PlacementExport write_tensorflow(const Problem& problem, const Placement& placem
       if (is_stored(problem, op) || problem.op(op).kind == "input") {
         continue;
       }
-      OpId& before = last[placement[op]];
+      OpId& before = last[placement[problem.grouping().group_of(op)]];
       if (before != kNone && !std::ranges::any_of(problem.inputs(op), [&](UseId input) {
             return problem.uses()[input].producer == before;
           })) {

@@ -8,10 +8,11 @@
 namespace emplace::bench {
 namespace {
 
-std::vector<DeviceId> distinct_devices(const Placement& placement, std::span<const OpId> ops) {
+std::vector<DeviceId> distinct_devices(const Grouping& grouping, const Placement& placement,
+                                       std::span<const OpId> ops) {
   std::set<DeviceId> devices;
   for (const OpId op : ops) {
-    devices.insert(placement[op]);
+    devices.insert(placement[grouping.group_of(op)]);
   }
   return {devices.begin(), devices.end()};
 }
@@ -20,12 +21,12 @@ std::vector<DeviceId> distinct_devices(const Placement& placement, std::span<con
 
 Colocation::Colocation(const Problem& problem, Placement placement)
     : problem_(problem), simulator_(problem), first_(placement), placement_(std::move(placement)) {
-  EMPLACE_CHECK(problem.num_groups() == problem.num_ops(), "{} groups of {} ops",
+  EMPLACE_CHECK(problem.num_groups() == std::int32_t{problem.num_ops()}, "{} groups of {} ops",
                 problem.num_groups(), problem.num_ops());
 }
 
 std::vector<DeviceId> Colocation::devices_of(std::span<const OpId> ops) const {
-  return distinct_devices(placement_, ops);
+  return distinct_devices(problem_.grouping(), placement_, ops);
 }
 
 Colocation::Cost Colocation::cost_of(const Placement& placement) {
@@ -39,7 +40,7 @@ void Colocation::make_best(std::span<const Move> moves) {
   for (const auto& [ops, device] : moves) {
     Placement next = placement_;
     for (const OpId op : ops) {
-      next[op] = device;
+      next[problem_.grouping().group_of(op)] = device;
     }
     if (const Cost cost = cost_of(next); best.size() == 0 || cost < least) {
       best = std::move(next);
@@ -67,8 +68,8 @@ void Colocation::try_one_device() {
   }
   for (const DeviceId device : problem_.placeable_devices()) {
     Placement on_one = first_;
-    for (OpId op = 0; op < problem_.num_ops(); ++op) {
-      on_one[op] = device;
+    for (GroupId group = 0; group < problem_.num_groups(); ++group) {
+      on_one[group] = device;
     }
     if (const Cost cost = cost_of(on_one); cost < least) {
       least = cost;
@@ -79,7 +80,8 @@ void Colocation::try_one_device() {
 
 std::optional<ColocatedOps> Colocation::change_of(std::string what,
                                                   std::span<const OpId> ops) const {
-  ColocatedOps colocated{.what = std::move(what), .devices = distinct_devices(first_, ops)};
+  ColocatedOps colocated{.what = std::move(what),
+                         .devices = distinct_devices(problem_.grouping(), first_, ops)};
   const std::vector<DeviceId> now = devices_of(ops);
   if (colocated.devices == now || now.empty()) {
     return std::nullopt;

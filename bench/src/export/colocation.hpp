@@ -25,13 +25,13 @@ class Colocation {
   Colocation(const Problem& problem, Placement placement);
 
   const Placement& placement() const { return placement_; }
-  DeviceId device_of(OpId op) const { return placement_[op]; }
+  DeviceId device_of(OpId op) const { return placement_[problem_.grouping().group_of(op)]; }
 
   /// Returns the devices on which `ops` are, ascending.
   std::vector<DeviceId> devices_of(std::span<const OpId> ops) const;
 
   /// Moves one op.
-  void move(OpId op, DeviceId device) { placement_[op] = device; }
+  void move(OpId op, DeviceId device) { placement_[problem_.grouping().group_of(op)] = device; }
 
   /// Moves `ops` to the one of their devices on which the step is shortest.
   void colocate(std::span<const OpId> ops);

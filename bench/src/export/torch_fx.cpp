@@ -69,7 +69,8 @@ PlacementExport write_torch_fx(const Problem& problem, const Placement& placemen
         continue;
       }
       if (placed.empty() || placed.back().path != module.path) {
-        placed.push_back({module.path, result.placement[op], record.start_us[op]});
+        placed.push_back(
+            {module.path, result.placement[problem.grouping().group_of(op)], record.start_us[op]});
       }
       placed.back().start_us = std::min(placed.back().start_us, record.start_us[op]);
     }

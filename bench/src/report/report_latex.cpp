@@ -12,8 +12,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
+#include <sstream>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace emplace::bench {
@@ -104,8 +105,8 @@ std::string latex_text(const AnyColumn& column, const typename AnyColumn::Table&
     return "--";
   }
   std::string latex;
-  for (const auto word : std::views::split(text, ' ')) {
-    const std::string part(word.begin(), word.end());
+  std::istringstream words(text);
+  for (std::string part; std::getline(words, part, ' ');) {
     latex += (latex.empty() ? "" : " ") +
              (part[0] == '+' || part[0] == '-' ? "$" + part + "$" : escape_latex(part));
   }

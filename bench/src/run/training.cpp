@@ -8,6 +8,7 @@
 #include <emplace/bench/suite_policies.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/bench/training.hpp>
+#include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
 

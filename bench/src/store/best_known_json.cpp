@@ -69,7 +69,7 @@ void read_line(const JsonCursor& json, std::size_t num_devices, std::vector<Devi
   const char* at = line.data();
   const char* const end = at + line.size();
   while (true) {
-    DeviceId device = -1;
+    std::int32_t device = -1;
     const auto [behind, error] = std::from_chars(at, end, device);
     if (error != std::errc() || device < 0 || std::cmp_greater_equal(device, num_devices) ||
         (behind != end && *behind != ' ')) {
@@ -78,7 +78,7 @@ void read_line(const JsonCursor& json, std::size_t num_devices, std::vector<Devi
           "character {}",
           num_devices - 1, at - line.data() + 1));
     }
-    devices.push_back(device);
+    devices.emplace_back(device);
     if (behind == end) {
       return;
     }

@@ -13,20 +13,18 @@
 namespace emplace {
 namespace {
 
-using Edges = std::span<const std::pair<std::int32_t, std::int32_t>>;
 using LeastFirst =
     std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<std::int32_t>>;
 
-using Vertex = std::int32_t;
 using Part = std::int32_t;
 
 constexpr std::int32_t kNoPiece = -1;
 
 class Run {
  public:
-  Run(Edges edges, IdSpan<Vertex, const Part> part_of)
+  Run(EdgeList<GroupId> edges, IdSpan<GroupId, const Part> part_of)
       : part_of_(part_of),
-        order_(sort_topologically(static_cast<std::int32_t>(part_of.size()), edges).order),
+        order_(sort_topologically(part_of.end_id(), edges).order),
         position_(part_of.size()),
         successors_(part_of.size()),
         missing_(part_of.size(), 0),
@@ -42,7 +40,7 @@ class Run {
       awaited_[part_of[to]] += part_of[from] != part_of[to];
     }
     for (std::size_t at = 0; at < order_.size(); ++at) {
-      const std::int32_t node = order_[at];
+      const GroupId node = order_[at];
       position_[node] = static_cast<std::int32_t>(at);
       ++left_[part_of[node]];
       if (missing_[node] == 0) {
@@ -65,7 +63,7 @@ class Run {
   }
 
  private:
-  void make_ready(std::int32_t node) {
+  void make_ready(GroupId node) {
     ready_[part_of_[node]].push_back(node);
     first_ready_.push(position_[node]);
   }
@@ -87,14 +85,14 @@ class Run {
 
   // Runs what can run of a part; returns the number of nodes.
   std::size_t run(std::int32_t part, std::int32_t piece) {
-    std::vector<std::int32_t>& ready = ready_[part];
+    std::vector<GroupId>& ready = ready_[part];
     std::size_t count = 0;
     for (; !ready.empty(); ++count) {
-      const std::int32_t node = ready.back();
+      const GroupId node = ready.back();
       ready.pop_back();
       piece_of_[node] = piece;
       --left_[part];
-      for (const std::int32_t successor : successors_[node]) {
+      for (const GroupId successor : successors_[node]) {
         const std::int32_t other = part_of_[successor];
         if (other != part && --awaited_[other] == 0) {
           whole_.push(other);
@@ -107,22 +105,23 @@ class Run {
     return count;
   }
 
-  IdSpan<Vertex, const Part> part_of_;
-  std::vector<std::int32_t> order_;
-  IdVector<Vertex, std::int32_t> position_;  // in the order
-  IdVector<Vertex, std::vector<Vertex>> successors_;
-  IdVector<Vertex, std::int32_t> missing_;  // predecessors that have not run
-  IdVector<Vertex, std::int32_t> piece_of_;
-  IdVector<Part, std::int64_t> left_;          // nodes that have not run
-  IdVector<Part, std::int64_t> awaited_;       // edges from nodes of other parts that have not run
-  IdVector<Part, std::vector<Vertex>> ready_;  // nodes that can run
-  LeastFirst whole_;                           // parts that wait for no other
-  LeastFirst first_ready_;                     // positions of nodes that can run, or have
+  IdSpan<GroupId, const Part> part_of_;
+  std::vector<GroupId> order_;
+  IdVector<GroupId, std::int32_t> position_;  // in the order
+  IdVector<GroupId, std::vector<GroupId>> successors_;
+  IdVector<GroupId, std::int32_t> missing_;  // predecessors that have not run
+  IdVector<GroupId, std::int32_t> piece_of_;
+  IdVector<Part, std::int64_t> left_;           // nodes that have not run
+  IdVector<Part, std::int64_t> awaited_;        // edges from nodes of other parts that have not run
+  IdVector<Part, std::vector<GroupId>> ready_;  // nodes that can run
+  LeastFirst whole_;                            // parts that wait for no other
+  LeastFirst first_ready_;                      // positions of nodes that can run, or have
 };
 
 }  // namespace
 
-std::vector<std::int32_t> acyclic_parts(Edges edges, std::span<const std::int32_t> part_of) {
+std::vector<std::int32_t> acyclic_parts(EdgeList<GroupId> edges,
+                                        IdSpan<GroupId, const std::int32_t> part_of) {
   return Run(edges, part_of).pieces();
 }
 

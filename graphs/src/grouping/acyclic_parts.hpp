@@ -7,6 +7,9 @@
 // goes as far as it can, and what is left of it waits. Each run is a piece. A piece reads from
 // earlier ones only, and parts that form a DAG already stay whole.
 
+#include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
+
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -14,11 +17,10 @@
 
 namespace emplace {
 
-/// Returns the piece of each node 0 to n-1, numbered in an order in which pieces can run. `part_of`
+/// Returns the piece of each node, numbered in an order in which pieces can run. `part_of`
 /// gives the part of each node, 0 to the largest. Requires: `edges` (from, to) without a cycle.
 /// O((nodes + edges) log nodes).
-std::vector<std::int32_t> acyclic_parts(
-    std::span<const std::pair<std::int32_t, std::int32_t>> edges,
-    std::span<const std::int32_t> part_of);
+std::vector<std::int32_t> acyclic_parts(std::span<const std::pair<GroupId, GroupId>> edges,
+                                        IdSpan<GroupId, const std::int32_t> part_of);
 
 }  // namespace emplace

@@ -21,7 +21,8 @@ std::vector<GroupId> groups_of_labels(const OpGraph& graph) {
   group_of.reserve(boost::num_vertices(graph));
   for (OpId op = 0; op < num_ops(graph); ++op) {
     const std::string& label = graph[index_of(op)].colocation;
-    group_of.push_back(label.empty() ? op : first_with.try_emplace(label, op).first->second);
+    group_of.push_back(
+        GroupId(label.empty() ? op : first_with.try_emplace(label, op).first->second));
   }
   return numbered_by_first_op(group_of);
 }

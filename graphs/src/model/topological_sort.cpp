@@ -10,26 +10,24 @@
 namespace emplace {
 namespace {
 
-using Vertex = std::int32_t;
-using Edges = std::span<const std::pair<std::int32_t, std::int32_t>>;
-
 // Every node that Kahn's algorithm leaves has a predecessor that it leaves too, so walking back
 // from any of them comes to a node for the second time.
-std::vector<std::int32_t> find_cycle(const IdVector<Vertex, std::int32_t>& missing, Edges edges) {
-  IdVector<Vertex, Vertex> predecessor(missing.size(), -1);
+template <typename Node>
+std::vector<Node> find_cycle(const IdVector<Node, std::int32_t>& missing, EdgeList<Node> edges) {
+  IdVector<Node, Node> predecessor(missing.size(), -1);
   for (const auto& [from, to] : edges) {
     if (missing[from] > 0 && missing[to] > 0 && predecessor[to] < 0) {
       predecessor[to] = from;
     }
   }
   const auto first = std::find_if(missing.begin(), missing.end(), [](auto n) { return n > 0; });
-  auto node = static_cast<Vertex>(first - missing.begin());
-  IdVector<Vertex, bool> seen(missing.size(), false);
+  auto node = static_cast<Node>(first - missing.begin());
+  IdVector<Node, bool> seen(missing.size(), false);
   while (!seen[node]) {
     seen[node] = true;
     node = predecessor[node];
   }
-  std::vector<std::int32_t> cycle{node};
+  std::vector<Node> cycle{node};
   for (auto at = predecessor[node]; at != node; at = predecessor[at]) {
     cycle.push_back(at);
   }
@@ -40,10 +38,12 @@ std::vector<std::int32_t> find_cycle(const IdVector<Vertex, std::int32_t>& missi
 
 }  // namespace
 
-TopologicalSort sort_topologically(std::int32_t num_nodes, Edges edges) {
-  IdVector<Vertex, std::int32_t> missing(index_of(num_nodes),
-                                         0);  // predecessors not yet in the order
-  IdVector<Vertex, std::size_t> offset(index_of(num_nodes) + 1, 0);
+template <typename Node>
+TopologicalSort<Node> sort_topologically(Node num_nodes,
+                                         std::type_identity_t<EdgeList<Node>> edges) {
+  IdVector<Node, std::int32_t> missing(index_of(num_nodes),
+                                       0);  // predecessors not yet in the order
+  IdVector<Node, std::size_t> offset(index_of(num_nodes) + 1, 0);
   for (const auto& [from, to] : edges) {
     ++offset[from + 1];
     ++missing[to];
@@ -51,19 +51,19 @@ TopologicalSort sort_topologically(std::int32_t num_nodes, Edges edges) {
   for (std::size_t node = 1; node < offset.size(); ++node) {
     offset[node] += offset[node - 1];
   }
-  std::vector<std::int32_t> successors(edges.size());
+  std::vector<Node> successors(edges.size());
   auto next = offset;
   for (const auto& [from, to] : edges) {
     successors[next[from]++] = to;
   }
 
-  std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>> ready;
-  for (std::int32_t node = 0; node < num_nodes; ++node) {
+  std::priority_queue<Node, std::vector<Node>, std::greater<>> ready;
+  for (Node node = 0; node < num_nodes; ++node) {
     if (missing[node] == 0) {
       ready.push(node);
     }
   }
-  TopologicalSort result;
+  TopologicalSort<Node> result;
   result.order.reserve(index_of(num_nodes));
   while (!ready.empty()) {
     const auto node = ready.top();
@@ -80,5 +80,8 @@ TopologicalSort sort_topologically(std::int32_t num_nodes, Edges edges) {
   }
   return result;
 }
+
+template TopologicalSort<OpId> sort_topologically(OpId, EdgeList<OpId>);
+template TopologicalSort<GroupId> sort_topologically(GroupId, EdgeList<GroupId>);
 
 }  // namespace emplace

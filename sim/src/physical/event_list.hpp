@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <vector>
 
 namespace emplace::physical {
 
-/// Holds the events to come, each with a number that says what it is.
+/// Holds the events to come, each with an id that says whose it is.
+template <typename Id>
 class EventList {
  public:
   /// Makes room, so that nothing is allocated later.
@@ -20,7 +20,7 @@ class EventList {
   void clear() { events_.clear(); }
 
   /// Schedules an event.
-  void push(double at_us, std::int32_t id) {
+  void push(double at_us, Id id) {
     events_.push_back({at_us, id});
     std::push_heap(events_.begin(), events_.end(), kLater);
   }
@@ -30,9 +30,9 @@ class EventList {
     return events_.empty() ? std::numeric_limits<double>::infinity() : events_.front().at_us;
   }
 
-  /// Replaces `taken` by the events until `until_us`, in the order of their numbers. Returns the
+  /// Replaces `taken` by the events until `until_us`, in the order of their ids. Returns the
   /// latest of `last_us` and their times.
-  double take(double until_us, double last_us, std::vector<std::int32_t>& taken) {
+  double take(double until_us, double last_us, std::vector<Id>& taken) {
     taken.clear();
     while (next_us() <= until_us) {
       last_us = std::max(last_us, events_.front().at_us);
@@ -49,7 +49,7 @@ class EventList {
  private:
   struct Event {
     double at_us;
-    std::int32_t id;
+    Id id;
   };
 
   // For a heap whose first element is the one before which no other comes.

@@ -93,8 +93,8 @@ class PhysicalEngine final : public Engine {
 
   // The state of the step.
   double now_us_ = 0;
-  EventList op_ends_;
-  EventList delays_;  // ends of transfers' latencies
+  EventList<OpId> op_ends_;
+  EventList<TransferId> delays_;  // ends of transfers' latencies
   Network network_;
   TransferTable transfers_;
   TransferId num_sent_ = 0;  // transfers that have started

@@ -19,7 +19,7 @@ void TransferTable::sort_by_target(TransferId first_transfer, UseId first_use, U
             [](const TransferState& a, const TransferState& b) { return a.to < b.to; });
   new_number_.resize(static_cast<std::size_t>(end_ - first_transfer));
   for (TransferId transfer = first_transfer; transfer < end_; ++transfer) {
-    const auto old = static_cast<TransferId>(transfers_[transfer].end_us);
+    const auto old = static_cast<std::int32_t>(transfers_[transfer].end_us);
     new_number_[static_cast<std::size_t>(old - first_transfer)] = transfer;
     transfers_[transfer].end_us = 0;
   }

@@ -14,7 +14,7 @@ DispatchSequence::DispatchSequence(const Problem& problem, const StepTimes& time
                     .sources_end = begin,
                     .only_output = only_output,
                     .device = 0,
-                    .transfer_us = times.transfer_us[std::max(only_output, 0)],
+                    .transfer_us = times.transfer_us[std::max<OutputId>(only_output, 0)],
                     .gap_us = problem.gap_us(op)});
     const std::int32_t blocks = std::max((problem.num_parents(op) + kBlock - 1) / kBlock, 1);
     inputs.resize(inputs.size() + index_of(blocks * kBlock), {StepTimes::kNone, StepTimes::kNone});

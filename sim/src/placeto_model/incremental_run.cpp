@@ -221,7 +221,7 @@ void IncrementalRun::connect(OpId consumer, std::int32_t input) {
     return;
   }
   std::int32_t& num_elsewhere = num_elsewhere_[output];
-  source = is_elsewhere ? num_ops_ + output : producer;
+  source = is_elsewhere ? num_ops_ + output : std::int32_t{producer};
   num_elsewhere += is_elsewhere ? 1 : -1;
   // Whether an output is sent makes a difference to its channel, and so does the order of several.
   if (num_elsewhere == (is_elsewhere ? 1 : 0) || row.only_output == StepTimes::kNone) {
@@ -264,7 +264,7 @@ bool IncrementalRun::sweep(std::int32_t place) {
     }
     dispatch(place, op, row, ready);
   }
-  changed_.end = std::max(changed_.end, std::min(place + 1, num_ops_));
+  changed_.end = std::max(changed_.end, std::min<std::int32_t>(place + 1, num_ops_));
   touch(changed_);
   if (place < num_ops_) {
     makespan_us_ = base_.makespan_us;

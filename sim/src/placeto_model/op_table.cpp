@@ -17,7 +17,7 @@ OpTable::OpTable(const Problem& problem, const StepTimes& times) {
     Row row{.consumers = {},
             .more_consumers = static_cast<std::int32_t>(more_consumers.size()),
             .num_consumers = static_cast<std::int32_t>(children.size()),
-            .transfer_us = times.transfer_us[std::max(only_output, 0)],
+            .transfer_us = times.transfer_us[std::max<OutputId>(only_output, 0)],
             .only_output = only_output,
             .has_gap = problem.gap_us(op) > 0,
             .name_rank = static_cast<std::uint32_t>(problem.name_rank(op)) & kRankMask};

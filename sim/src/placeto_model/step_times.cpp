@@ -31,7 +31,7 @@ OutputId StepTimes::only_output(const Problem& problem, OpId op) {
   const OutputId output = children.front().output;
   const bool is_only = std::all_of(children.begin(), children.end(),
                                    [&](const auto& child) { return child.output == output; });
-  return is_only ? output : kNone;
+  return is_only ? output : OutputId(kNone);
 }
 
 void StepTimes::send_all(const Problem& problem, const Placement& placement) {

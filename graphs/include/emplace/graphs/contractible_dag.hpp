@@ -10,6 +10,7 @@
 // Gilbert, Tarjan 2016). Labels with gaps show which of two nodes comes first.
 
 #include <emplace/base/id_vector.hpp>
+#include <emplace/base/ids.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,7 @@ namespace emplace {
 /// ids.
 class ContractibleDag {
  public:
-  using Node = std::int32_t;
+  using Node = GroupId;
   using Edge = std::pair<Node, Node>;  ///< from and to
 
   /// Takes the edges between the nodes 0 to n-1 with the weight of each, and a topological order of

@@ -22,10 +22,10 @@
 namespace emplace {
 
 /// Index into the outputs of all ops of a problem.
-using OutputId = std::int32_t;
+using OutputId = Id<struct OutputKind>;
 
 /// Index into the uses of all outputs of a problem.
-using UseId = std::int32_t;
+using UseId = Id<struct UseKind>;
 
 /// The ops of a graph on a cluster; see the head of this file.
 class OpProblem {

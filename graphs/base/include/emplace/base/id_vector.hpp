@@ -5,6 +5,8 @@
 // too, for loops over positions. Like the standard containers', operator[] does not check its
 // argument.
 
+#include <emplace/base/ids.hpp>
+
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -39,6 +41,10 @@ class IdVector : public std::vector<T> {
     return Base::operator[](static_cast<std::size_t>(id));
   }
 
+  /// Ids of another kind number other things.
+  template <typename Kind>
+  void operator[](emplace::Id<Kind> other) const = delete;
+
   /// Returns the number of elements as an id: the end of a loop over all of them.
   Id end_id() const { return static_cast<Id>(Base::size()); }
 };
@@ -56,6 +62,10 @@ class IdSpan : public std::span<T> {
 
   /// Returns the element of `id`. Requires: 0 <= id < size().
   constexpr T& operator[](Id id) const { return Base::operator[](static_cast<std::size_t>(id)); }
+
+  /// Ids of another kind number other things.
+  template <typename Kind>
+  void operator[](emplace::Id<Kind> other) const = delete;
 
   /// Returns the number of elements as an id: the end of a loop over all of them.
   constexpr Id end_id() const { return static_cast<Id>(Base::size()); }

@@ -9,8 +9,11 @@
 // It replaces nlohmann::ordered_json where JSON is only written, because those templates took 30 %
 // of the build time. JsonCursor reads. Thread-safety: that of std::string.
 
+#include <emplace/base/ids.hpp>
+
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <ranges>
@@ -33,6 +36,8 @@ class Json {
   /// back as the same value, or null if it is not finite.
   // NOLINTBEGIN(google-explicit-constructor): braces nest values as in JSON.
   Json(std::nullptr_t = nullptr) : text_("null") {}
+  template <typename Kind>
+  Json(Id<Kind> id) : Json(std::int32_t{id}) {}
   template <std::integral Number>
   Json(Number value) {
     if constexpr (std::same_as<Number, bool>) {
