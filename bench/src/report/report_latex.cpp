@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
