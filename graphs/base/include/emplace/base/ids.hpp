@@ -29,7 +29,7 @@ class Id {
     requires(!std::same_as<T, std::int32_t>)
   constexpr explicit Id(T value) : value_(static_cast<std::int32_t>(value)) {}
 
-  // NOLINTNEXTLINE(google-explicit-conversions): arithmetic gives integers
+  // NOLINTNEXTLINE(google-explicit-constructor): arithmetic gives integers
   constexpr operator std::int32_t() const { return value_; }
 
   constexpr Id& operator++() {
