@@ -28,6 +28,7 @@ struct RouteCost {
   std::int64_t ns = 0;
   std::int32_t links = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
   auto operator<=>(const RouteCost&) const = default;
 
   /// Returns the cost of one route after the other.

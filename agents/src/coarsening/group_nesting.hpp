@@ -24,9 +24,6 @@ class GroupNesting {
 
   GroupId num_fine() const { return coarse_of_.end_id(); }
 
-  /// Returns the coarse group that contains a fine one.
-  GroupId coarse_of(GroupId fine) const { return coarse_of_[fine]; }
-
   /// Returns the fine groups within a coarse one, ascending.
   std::span<const GroupId> members(GroupId coarse) const;
 

@@ -4,7 +4,9 @@ namespace emplace::agents::placeto {
 
 // paper: a visit is credited with the time that it saves soon, and little with what later, random
 // visits do (discount); episodes start at the best placement and leave most groups in place (stay
-// bias); what stays unchanged is not evaluated again; devices are encoded by features.
+// bias); half of those that train a policy for other graphs start at a random placement, or it
+// would never see a bad one; what stays unchanged is not evaluated again; devices are encoded by
+// features.
 //
 // released: the options' own defaults are those of the authors' file of hyperparameters, where it
 // has them. The rest follows their code: four workers, each with a start of its own; the first
@@ -18,6 +20,7 @@ std::vector<Preset> presets() {
                         {"mean-pooling", true},
                         {"order", "random"},
                         {"start", "best"},
+                        {"random-start", 0.5},
                         {"discount", 0.3},
                         {"skip-unchanged", true},
                         {"time-unit", "work"},

@@ -44,6 +44,7 @@ std::string paragraph(std::string_view text) {
 
 std::string presets_of(const ListingEntry& entry) {
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(entry.presets.size());
   for (const agents::Preset& preset : entry.presets) {
     rows.push_back({preset.name, preset.summary});
   }

@@ -132,6 +132,7 @@ std::string write_columns(const std::vector<AnyColumn>& columns,
   std::string rows;
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;
+    cells.reserve(columns.size());
     for (const AnyColumn& column : columns) {
       cells.push_back(cell_of(column, row));
     }
