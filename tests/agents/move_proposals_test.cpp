@@ -1,6 +1,5 @@
 #include "search/move_proposals.hpp"
 
-#include "coarsening/group_nesting.hpp"
 #include "support/problems.hpp"
 
 #include <gmock/gmock.h>
@@ -49,9 +48,9 @@ TEST(RandomMoves, TellTheirLevel) {
     if (level == 0) {
       EXPECT_LE(moves.size(), 2U);  // two are swapped
     } else if (level < levels.size()) {
-      const GroupNesting nesting(problem.grouping(), coarsening.grouping(levels[level]));
+      const auto parts = coarsening.parts(levels[level]);
       for (const Move& move : moves) {
-        EXPECT_EQ(nesting.coarse_of(move.group), nesting.coarse_of(moves.front().group));
+        EXPECT_EQ(parts[move.group], parts[moves.front().group]);
       }
     }
   }
