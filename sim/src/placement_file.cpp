@@ -21,6 +21,9 @@ constexpr std::int64_t kVersion = 1;
 
 using OpsByName = std::map<std::string_view, OpId>;
 
+// A file is that of the step in one piece: copies for further micro-batches are where the first is.
+bool is_in_file(const Op& op) { return op.micro_batch == 0; }
+
 OpsByName ops_by_name(const Problem& problem) {
   OpsByName ops;
   for (OpId op = 0; op < problem.num_ops(); ++op) {
@@ -41,13 +44,13 @@ OpId find_op(const Problem& problem, const OpsByName& ops, const std::string& na
 }
 
 // Fails at `members`, of which there are `count`, where an op has none.
-void expect_all_ops(const JsonCursor& members, std::size_t count, const OpsByName& ops,
-                    std::string_view what) {
+void expect_all_ops(const JsonCursor& members, std::size_t count, const Problem& problem,
+                    const OpsByName& ops, std::string_view what) {
   if (count == ops.size()) {
     return;
   }
   for (const auto& [name, op] : ops) {
-    if (!members.find(name)) {
+    if (is_in_file(problem.op(op)) && !members.find(name)) {
       members.fail(fmt::format("the op '{}' has no {} ({} of {} ops have one)", name, what, count,
                                ops.size()));
     }
@@ -66,7 +69,7 @@ IdVector<GroupId, Priority> read_priorities(const JsonCursor& json, const Proble
     priority = std::max(priority, static_cast<Priority>(number.integer(
                                       kLeast, std::numeric_limits<Priority>::max())));
   }
-  expect_all_ops(json, members.size(), ops, "priority");
+  expect_all_ops(json, members.size(), problem, ops, "priority");
   return priorities;
 }
 
@@ -76,7 +79,9 @@ std::string write_placement_json(const Problem& problem, const Placement& placem
   const auto by_op = [&](const auto& of_group) {
     Json ops = Json::object();
     for (OpId op = 0; op < problem.num_ops(); ++op) {
-      ops.add(problem.op(op).name, of_group(problem.grouping().group_of(op)));
+      if (is_in_file(problem.op(op))) {
+        ops.add(problem.op(op).name, of_group(problem.grouping().group_of(op)));
+      }
     }
     return ops;
   };
@@ -135,10 +140,18 @@ Placement read_placement_json(std::string_view text, const std::string& source,
     group_device = device->second;
     ++num_placed;
   }
-  expect_all_ops(devices, num_placed, ops, "device");
+  expect_all_ops(devices, num_placed, problem, ops, "device");
   std::vector<DeviceId> result;
-  for (const std::optional<DeviceId>& device : device_of_group) {
-    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): every group has an op, each with a device
+  result.reserve(device_of_group.size());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    const std::optional<DeviceId>& device = device_of_group[group];
+    if (!device) {
+      const OpId first = problem.grouping().members(group).front();
+      devices.fail(
+          fmt::format("the op '{}' has no device, and shares none with an op of the first "
+                      "micro-batch",
+                      problem.op(first).name));
+    }
     result.push_back(*device);
   }
   Placement placement(std::move(result));

@@ -1,12 +1,18 @@
 #include "support/errors.hpp"
+#include "support/graphs.hpp"
+#include "support/problems.hpp"
 
 #include <emplace/bench/case_file.hpp>
+#include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/grouping_strategy.hpp>
 #include <emplace/sim/placement_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace emplace::placement_file_test {
@@ -29,6 +35,44 @@ TEST(PlacementFile, ReadsBackWhatItWrote) {
   const Placement placement(std::vector<DeviceId>{1, 0});
   const std::string text = write_placement_json(two.problem, placement);
   EXPECT_EQ(read_placement_json(text, "p.json", two.problem), placement);
+}
+
+// Ops of further micro-batches are where those of the first are.
+TEST(PlacementFile, OfMicroBatchesIsThatOfTheStepInOnePiece) {
+  const auto problem_of = [](const std::string& graph) {
+    auto loaded = std::make_shared<const OpGraph>(load_graph(graph));
+    Grouping groups = find_grouping("colocation").group(*loaded, 1);
+    return Problem(std::move(loaded), std::move(groups),
+                   std::make_shared<const Cluster>(load_cluster("p2-8xlarge-4")));
+  };
+  const Problem whole = problem_of("vgg-16:batch=4");
+  const Problem cut = problem_of("vgg-16:batch=4,micro-batches=3");
+  Placement placement(whole.num_groups());
+  for (GroupId group = 0; group < whole.num_groups(); ++group) {
+    placement[group] = group % 4;
+  }
+  const std::string text = write_placement_json(whole, placement);
+  const Placement of_cut = read_placement_json(text, "p.json", cut);
+  EXPECT_EQ(read_placement_json(write_placement_json(cut, of_cut), "p.json", whole), placement);
+  const auto device_of = [](const Problem& problem, const Placement& devices, const char* name) {
+    return devices[problem.grouping().group_of(test::op_named(problem.graph(), name))];
+  };
+  EXPECT_EQ(device_of(cut, of_cut, "fc6/matmul#2"), device_of(whole, placement, "fc6/matmul"));
+}
+
+TEST(PlacementFile, NeedsADeviceForEachGroup) {
+  OpGraph graph = test::chain_graph({1, 1}, 0);
+  graph[1].micro_batch = 1;
+  const Problem problem = test::make_problem(graph);
+  EXPECT_EQ(test::error_of(
+                ErrorCode::kFormat,
+                [&] {
+                  read_placement_json(
+                      R"({"schema":"emplace-placement","version":1,"devices":{"op_0":"gpu:0"}})",
+                      "p.json", problem);
+                }),
+            "p.json: /devices: the op 'op_1' has no device, and shares none with an op of the "
+            "first micro-batch");
 }
 
 TEST(PlacementFile, KeepsPriorities) {

@@ -46,13 +46,13 @@ PlacementExport write_csv(const Problem& problem, const Placement& placement) {
   return {.text = std::move(text), .placement = placement};
 }
 
-// Gradients and updates are in no ONNX file.
+// Gradients, updates and copies for further micro-batches are in no ONNX file.
 PlacementExport write_onnx(const Problem& problem, const Placement& placement) {
   Json nodes = Json::object();
   Json initializers = Json::object();
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const Op& what = problem.op(op);
-    if (what.phase != Phase::kForward || what.kind == "input") {
+    if (what.phase != Phase::kForward || what.kind == "input" || what.micro_batch > 0) {
       continue;
     }
     Json metadata = {{"device", device_name(problem, placement, op)}};
@@ -71,10 +71,13 @@ PlacementExport write_onnx(const Problem& problem, const Placement& placement) {
 }
 
 // TensorFlow runs what is ready in an order of its own; a control dependency from each op to the
-// next one of its device makes it that of the step.
+// next one of its device makes it that of the step. Its graph is that of one micro-batch.
 PlacementExport write_tensorflow(const Problem& problem, const Placement& placement) {
   Json devices = Json::object();
   for (OpId op = 0; op < problem.num_ops(); ++op) {
+    if (problem.op(op).micro_batch > 0) {
+      continue;
+    }
     devices.add(problem.op(op).name, tensorflow_device(device_name(problem, placement, op)));
   }
   Json file = {{"devices", std::move(devices)}};
@@ -84,7 +87,8 @@ PlacementExport write_tensorflow(const Problem& problem, const Placement& placem
     constexpr OpId kNone = -1;
     IdVector<DeviceId, OpId> last(problem.num_devices(), kNone);
     for (const OpId op : by_start(problem, record)) {
-      if (is_stored(problem, op) || problem.op(op).kind == "input") {
+      if (is_stored(problem, op) || problem.op(op).kind == "input" ||
+          problem.op(op).micro_batch > 0) {
         continue;
       }
       OpId& before = last[placement[problem.grouping().group_of(op)]];

@@ -292,6 +292,10 @@ Op read_quantities(const Object& object) {
         .workspace_bytes = read_quantity(object, "workspace_bytes"),
         .colocation = text_of(object, "colocation"),
         .scope = text_of(object, "scope")};
+  if (const auto micro_batch = object.find("micro_batch")) {
+    op.micro_batch = static_cast<std::int32_t>(
+        micro_batch->integer(0, std::numeric_limits<std::int32_t>::max()));
+  }
   if (const auto outputs = object.find("outputs")) {
     for (const JsonCursor& output : outputs->elements()) {
       op.outputs.push_back(read_output(output));
@@ -325,6 +329,7 @@ void write_op(std::string& text, const Op& op) {
   object.quantity("workspace_bytes", op.workspace_bytes);
   object.text("colocation", op.colocation);
   object.text("scope", op.scope);
+  object.quantity("micro_batch", op.micro_batch);
   write_list(object, "measured", op.measured, write_measured);
 }
 
@@ -335,7 +340,7 @@ std::string read_text(const JsonCursor& object, std::string_view key) {
 Op read_op(const JsonCursor& object) {
   object.expect_only({"name", "kind", "phase", "attributes", "shape", "flops", "bytes_read",
                       "bytes_written", "outputs", "parameters", "persistent_bytes",
-                      "workspace_bytes", "colocation", "scope", "measured"});
+                      "workspace_bytes", "colocation", "scope", "micro_batch", "measured"});
   Op op = read_quantities(object);
   op.name = object.at("name").non_empty_text();
   op.kind = object.at("kind").non_empty_text();

@@ -7,6 +7,7 @@
 #include "training_model.hpp"
 
 #include <emplace/graphs/graph_family.hpp>
+#include <emplace/graphs/micro_batches.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -62,15 +63,19 @@ Design draw(const Params& params, RandomStream& stream) {
   return design;
 }
 
-OpGraph build(const Params& params, const Design& design) {
-  const EnasSize size{.batch = params.get<std::int64_t>("batch"),
-                      .filters = params.get<std::int64_t>("filters")};
+OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
+  const EnasSize size{.batch = batch, .filters = params.get<std::int64_t>("filters")};
   const auto architecture = std::span(design).subspan(1);
   return training_step(
       design.front() == kMacro
           ? enas_macro_network(architecture, params.get<std::int64_t>("layers"), size)
           : enas_micro_network(architecture, params.get<std::int64_t>("cells"), size),
       params);
+}
+
+OpGraph build(const Params& params, const Design& design) {
+  return in_micro_batches(params, params.get<std::int64_t>("batch"),
+                          [&](std::int64_t examples) { return step(params, design, examples); });
 }
 
 const GraphRegistration kRegistration(

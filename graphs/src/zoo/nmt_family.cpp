@@ -6,6 +6,7 @@
 #include "training_model.hpp"
 
 #include <emplace/graphs/graph_family.hpp>
+#include <emplace/graphs/micro_batches.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -27,10 +28,15 @@ Design draw(const Params& params, RandomStream& stream) {
   return {between(stream, (steps + 3) / 4, steps), (batch * parts + kBatchParts - 1) / kBatchParts};
 }
 
-OpGraph build(const Params& params, const Design& design) {
+OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
   UnrolledSizes sizes = unrolled_sizes(params);
   sizes.steps = design[0];
-  return training_step(nmt_forward(params.get<std::int64_t>("layers"), sizes, design[1]), params);
+  return training_step(nmt_forward(params.get<std::int64_t>("layers"), sizes, batch), params);
+}
+
+OpGraph build(const Params& params, const Design& design) {
+  return in_micro_batches(params, design[1],
+                          [&](std::int64_t examples) { return step(params, design, examples); });
 }
 
 const GraphRegistration kRegistration(family_model({

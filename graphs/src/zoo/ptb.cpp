@@ -15,6 +15,7 @@
 #include "unrolled.hpp"
 
 #include <emplace/graphs/graph_family.hpp>
+#include <emplace/graphs/micro_batches.hpp>
 #include <emplace/graphs/model_builder.hpp>
 
 #include <fmt/format.h>
@@ -127,19 +128,24 @@ Design draw(const Params& params, RandomStream& stream) {
   return design;
 }
 
-OpGraph build(const Params& params, const Design& design) {
-  const auto batch = params.get<std::int64_t>("batch");
+OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
   const UnrolledSizes sizes = unrolled_sizes(params);
   ModelBuilder net("ptb", "Pham et al. 2018, arXiv 1802.03268");
   const EmbeddedWords words = embed_words(net, "embedding", sizes, batch);
   Cell cell(net, nodes_of(design), sizes.hidden, batch);
   std::vector<Tensor> results;
+  results.reserve(words.steps.size());
   for (const Tensor word : words.steps) {
     results.push_back(cell.step(word));
   }
   add_softmax_losses(net, results,
                      [&](Tensor x) { return net.matmul(x, words.table, {.right = true}); });
   return training_step(std::move(net).finish(), params);
+}
+
+OpGraph build(const Params& params, const Design& design) {
+  return in_micro_batches(params, params.get<std::int64_t>("batch"),
+                          [&](std::int64_t examples) { return step(params, design, examples); });
 }
 
 const GraphRegistration kRegistration(family_model({

@@ -1,6 +1,7 @@
 #include "training_model.hpp"
 
 #include <emplace/graphs/gradients.hpp>
+#include <emplace/graphs/micro_batches.hpp>
 #include <emplace/graphs/mixed_precision.hpp>
 #include <emplace/graphs/optimizer.hpp>
 
@@ -29,6 +30,7 @@ std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int6
                         .default_value = std::move(optimizer),
                         .choices = optimizer_names(),
                         .summary = "what updates the parameters"});
+  std::ranges::move(micro_batch_parameters(), std::back_inserter(parameters));
   return parameters;
 }
 
@@ -51,7 +53,8 @@ GraphModel training_model(TrainingModel model) {
           .parameters = training_parameters(std::move(model.parameters), model.batch,
                                             model.examples, std::move(model.optimizer)),
           .build = [forward = std::move(model.forward)](const Params& params) {
-            return training_step(forward(params), params);
+            return in_micro_batches(
+                params, [&](const Params& part) { return training_step(forward(part), part); });
           }};
 }
 

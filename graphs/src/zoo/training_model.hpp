@@ -2,7 +2,8 @@
 
 // What the models of this folder share: a step over a batch, with or without backward pass and
 // optimizer, in float32 or in mixed precision. A model says how its forward graph is built, in
-// float32; `batch`, `training`, `dtype` and `optimizer` are parameters of each.
+// float32; `batch`, `training`, `dtype`, `optimizer` and those of micro-batches are parameters of
+// each.
 
 #include <emplace/base/params.hpp>
 #include <emplace/graphs/catalog.hpp>
@@ -24,15 +25,15 @@ struct TrainingModel {
   std::int64_t batch = 64;              ///< examples in one step, unless the user says otherwise
   std::string examples = "images";      ///< what a batch consists of
   std::string optimizer = "adam";       ///< unless the user says otherwise
-  std::vector<ParamSpec> parameters{};  ///< beside the four that all have
+  std::vector<ParamSpec> parameters{};  ///< beside those that all have
   std::function<OpGraph(const Params&)> forward{};  ///< makes the forward graph, loss included
 };
 
 /// Returns the catalog's model, with training_parameters() and training_step().
 GraphModel training_model(TrainingModel model);
 
-/// Returns `batch` and `training`, then `own`, then `dtype` and `optimizer`. `examples` is what a
-/// batch consists of; `batch` and `optimizer` are defaults.
+/// Returns `batch` and `training`, then `own`, then `dtype`, `optimizer` and those of
+/// micro-batches. `examples` is what a batch consists of; `batch` and `optimizer` are defaults.
 std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int64_t batch,
                                            std::string_view examples, std::string optimizer);
 

@@ -5,6 +5,7 @@
 #include "transformer_layers.hpp"
 
 #include <emplace/graphs/graph_family.hpp>
+#include <emplace/graphs/micro_batches.hpp>
 
 #include <fmt/format.h>
 
@@ -38,11 +39,10 @@ Design draw(const Params& params, RandomStream& stream) {
   return {layers, heads, sequence, batch, between(0, 1)};
 }
 
-OpGraph build(const Params& params, const Design& design) {
+OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
   const auto layers = design[0];
   const auto heads = design[1];
   const auto sequence = design[2];
-  const auto batch = design[3];
   const bool training = params.get<bool>("training");
   const auto width = heads * kHeadWidth;
   ModelBuilder net("transformer-family", "Vaswani et al. 2017, arXiv 1706.03762");
@@ -67,6 +67,11 @@ OpGraph build(const Params& params, const Design& design) {
   }
   language_head(net, x, words, training);
   return training_step(std::move(net).finish(), params);
+}
+
+OpGraph build(const Params& params, const Design& design) {
+  return in_micro_batches(params, design[3],
+                          [&](std::int64_t examples) { return step(params, design, examples); });
 }
 
 const GraphRegistration kRegistration(family_model({

@@ -83,6 +83,7 @@ struct Op {
   std::int64_t workspace_bytes = 0;   ///< scratch memory while it runs
   std::string colocation{};           ///< ops with the same non-empty label share a device
   std::string scope{};                ///< path of the layer, for example "mixed_5b/branch_1"
+  std::int32_t micro_batch = 0;       ///< which one it works on (micro_batches.hpp), from 0
   std::vector<MeasuredCost> measured{};  ///< at most one for each device class
 };
 

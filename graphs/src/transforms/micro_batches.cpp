@@ -1,0 +1,358 @@
+#include "model/assemble.hpp"
+#include "model/element_type.hpp"
+#include "operators/operators.hpp"
+
+#include <emplace/base/check.hpp>
+#include <emplace/base/error.hpp>
+#include <emplace/base/id_vector.hpp>
+#include <emplace/graphs/micro_batches.hpp>
+
+#include <boost/range/iterator_range.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+using Parts = std::span<const std::reference_wrapper<const OpGraph>>;
+
+[[noreturn]] void fail(const OpGraph& whole, const std::string& op, std::string_view why) {
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("graph '{}' cannot be cut into micro-batches: op '{}' {}",
+                          whole[boost::graph_bundle].name, op, why));
+}
+
+// Variables and their updates are in a step once.
+bool is_there_once(const Op& op) { return op.kind == "variable" || op.phase == Phase::kUpdate; }
+
+void expect_same_network(const OpGraph& whole, const OpGraph& part) {
+  const OpId common = std::min(num_ops(whole), num_ops(part));
+  for (OpId op = 0; op < common; ++op) {
+    const Op& here = whole[index_of(op)];
+    if (part[index_of(op)].name != here.name) {
+      fail(whole, here.name, fmt::format("is '{}' in a smaller batch", part[index_of(op)].name));
+    }
+    const auto inputs = boost::make_iterator_range(boost::in_edges(index_of(op), whole));
+    const auto others = boost::make_iterator_range(boost::in_edges(index_of(op), part));
+    if (!std::ranges::equal(inputs, others, [&](auto one, auto other) {
+          return boost::source(one, whole) == boost::source(other, part) &&
+                 whole[one].output == part[other].output;
+        })) {
+      fail(whole, here.name, "has other inputs in a smaller batch");
+    }
+  }
+  if (num_ops(whole) != num_ops(part)) {
+    const OpGraph& larger = num_ops(whole) > num_ops(part) ? whole : part;
+    fail(whole, larger[index_of(common)].name, "does not exist in both the batch and a part of it");
+  }
+}
+
+class Splitter {
+ public:
+  Splitter(const OpGraph& whole, Parts parts)
+      : whole_(whole), parts_(parts), copies_(parts.size(), IdVector<OpId, OpId>(whole_ops())) {}
+
+  OpGraph run(const MicroBatchSchedule& schedule) && {
+    graph_[boost::graph_bundle] = whole_[boost::graph_bundle];
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      add_ops(part);
+    }
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      connect(part);
+    }
+    add_updates();
+    add_schedule(schedule);
+    validate(graph_, graph_[boost::graph_bundle].name);
+    OpGraph graph;
+    graph.swap(graph_);
+    return graph;
+  }
+
+ private:
+  std::size_t whole_ops() const { return boost::num_vertices(whole_); }
+
+  const Op& op_of(OpId op, std::size_t part) const { return parts_[part].get()[index_of(op)]; }
+
+  // Returns the label that all copies of an op carry.
+  const std::string& label_of(OpId op) const {
+    const Op& here = whole_[index_of(op)];
+    return here.colocation.empty() ? here.name : here.colocation;
+  }
+
+  void add_ops(std::size_t part) {
+    for (OpId op = 0; op < num_ops(whole_); ++op) {
+      const Op& here = whole_[index_of(op)];
+      if (!is_there_once(here)) {
+        Op copy = op_of(op, part);
+        copy.colocation = label_of(op);
+        copy.micro_batch = static_cast<std::int32_t>(part);
+        if (part > 0) {
+          copy.name += fmt::format("#{}", part);
+        }
+        copies_[part][op] = static_cast<OpId>(boost::add_vertex(copy, graph_));
+      } else if (here.phase != Phase::kUpdate) {
+        copies_[part][op] =
+            part > 0 ? copies_[0][op] : static_cast<OpId>(boost::add_vertex(here, graph_));
+      }
+    }
+  }
+
+  void connect(std::size_t part) {
+    for (OpId op = 0; op < num_ops(whole_); ++op) {
+      if (whole_[index_of(op)].phase == Phase::kUpdate ||
+          (part > 0 && is_there_once(whole_[index_of(op)]))) {
+        continue;
+      }
+      for (const auto edge : inputs_of(op)) {
+        const auto producer = static_cast<OpId>(boost::source(edge, whole_));
+        if (whole_[index_of(producer)].phase == Phase::kUpdate) {
+          fail(whole_, whole_[index_of(op)].name, "reads what the step updates");
+        }
+        add_dependency(graph_, copies_[part][producer], whole_[edge].output, copies_[part][op]);
+      }
+    }
+  }
+
+  void add_updates() {
+    for (const OpId op : topological_order(whole_)) {
+      if (whole_[index_of(op)].phase != Phase::kUpdate) {
+        continue;
+      }
+      std::vector<Tensor> inputs;
+      std::vector<OpId> before;
+      for (const auto edge : inputs_of(op)) {
+        const auto producer = static_cast<OpId>(boost::source(edge, whole_));
+        const std::int32_t output = whole_[edge].output;
+        if (is_there_once(whole_[index_of(producer)])) {
+          (output == Dependency::kControl) ? before.push_back(copies_[0][producer])
+                                           : inputs.push_back({copies_[0][producer], output});
+        } else if (output == Dependency::kControl) {
+          for (const auto& copies : copies_) {
+            before.push_back(copies[producer]);
+          }
+        } else {
+          inputs.push_back(total_of({producer, output}));
+        }
+      }
+      const auto copy = static_cast<OpId>(boost::add_vertex(whole_[index_of(op)], graph_));
+      copies_[0][op] = copy;
+      for (const Tensor& input : inputs) {
+        add_dependency(graph_, input.op, input.output, copy);
+      }
+      for (const OpId producer : before) {
+        add_dependency(graph_, producer, Dependency::kControl, copy);
+      }
+    }
+  }
+
+  void add_schedule(const MicroBatchSchedule& schedule) {
+    const std::size_t count = parts_.size();
+    if (schedule.is_gpipe) {
+      for (std::size_t part = 0; part + 1 < count; ++part) {
+        put_before(ends_of(Phase::kForward), count - 1, starts_of(Phase::kBackward), part);
+      }
+    } else if (schedule.in_flight > 0) {
+      const auto in_flight = static_cast<std::size_t>(schedule.in_flight);
+      for (std::size_t part = in_flight; part < count; ++part) {
+        put_before(ends_of(Phase::kBackward), part - in_flight, starts_of(Phase::kForward), part);
+      }
+    }
+  }
+
+  void put_before(const std::vector<OpId>& first, std::size_t first_part,
+                  const std::vector<OpId>& then, std::size_t then_part) {
+    for (const OpId before : first) {
+      for (const OpId after : then) {
+        add_dependency(graph_, copies_[first_part][before], Dependency::kControl,
+                       copies_[then_part][after]);
+      }
+    }
+  }
+
+  // Returns the ops of a pass that read nothing that it makes, or that nothing of it reads.
+  std::vector<OpId> starts_of(Phase phase) const {
+    return ops_of(phase, [&](OpId op) {
+      return std::ranges::none_of(inputs_of(op), [&](auto edge) {
+        return is_of(static_cast<OpId>(boost::source(edge, whole_)), phase);
+      });
+    });
+  }
+
+  std::vector<OpId> ends_of(Phase phase) const {
+    return ops_of(phase, [&](OpId op) {
+      const auto uses = boost::make_iterator_range(boost::out_edges(index_of(op), whole_));
+      return std::ranges::none_of(uses, [&](auto edge) {
+        return is_of(static_cast<OpId>(boost::target(edge, whole_)), phase);
+      });
+    });
+  }
+
+  bool is_of(OpId op, Phase phase) const {
+    return whole_[index_of(op)].phase == phase && !is_there_once(whole_[index_of(op)]);
+  }
+
+  template <class Which>
+  std::vector<OpId> ops_of(Phase phase, const Which& which) const {
+    std::vector<OpId> ops;
+    for (OpId op = 0; op < num_ops(whole_); ++op) {
+      if (is_of(op, phase) && which(op)) {
+        ops.push_back(op);
+      }
+    }
+    return ops;
+  }
+
+  // Returns what updates read in place of one tensor: all copies of it in one.
+  Tensor total_of(Tensor tensor) {
+    const auto [known, is_new] = totals_.try_emplace({tensor.op, tensor.output});
+    if (is_new) {
+      known->second = is_a_sum(tensor) ? sum_of(tensor) : rows_of(tensor);
+    }
+    return known->second;
+  }
+
+  bool is_a_sum(Tensor tensor) const {
+    const Output& whole = value_of(whole_, tensor);
+    return is_floating(whole.type) && std::ranges::all_of(parts_, [&](const OpGraph& part) {
+             return value_of(part, tensor).shape == whole.shape;
+           });
+  }
+
+  Tensor sum_of(Tensor tensor) {
+    Tensor total{copies_[0][tensor.op], tensor.output};
+    for (std::size_t part = 1; part < parts_.size(); ++part) {
+      total = append(tensor, part, fmt::format("accumulate#{}", part), "add_n", {},
+                     {total, Tensor{copies_[part][tensor.op], tensor.output}});
+    }
+    return total;
+  }
+
+  Tensor rows_of(Tensor tensor) {
+    std::vector<Tensor> rows;
+    rows.reserve(copies_.size());
+    for (const auto& copies : copies_) {
+      rows.push_back({copies[tensor.op], tensor.output});
+    }
+    const Tensor all =
+        append(tensor, parts_.size() - 1, "accumulate", "concat", AxisAttributes{.axis = 0}, rows);
+    if (value_of(graph_, all).shape != value_of(whole_, tensor).shape) {
+      fail(whole_, whole_[index_of(tensor.op)].name,
+           "has parts that neither add up to its result nor join to it");
+    }
+    return all;
+  }
+
+  // Adds an op that makes one tensor of copies of `of` up to that of `part`, on their device.
+  Tensor append(Tensor of, std::size_t part, const std::string& name, std::string_view kind,
+                Attributes attributes, const std::vector<Tensor>& inputs) {
+    const Op& producer = whole_[index_of(of.op)];
+    Op op{.name = fmt::format("{}{}/{}", producer.name,
+                              of.output == 0 ? "" : fmt::format(":{}", of.output), name),
+          .phase = Phase::kBackward,
+          .colocation = label_of(of.op),
+          .scope = producer.scope,
+          .micro_batch = static_cast<std::int32_t>(part)};
+    std::vector<Output> values;
+    values.reserve(inputs.size());
+    for (const Tensor& input : inputs) {
+      values.push_back(value_of(graph_, input));
+    }
+    operators::define(op, kind, std::move(attributes), values);
+    return {append_op(graph_, std::move(op), inputs), 0};
+  }
+
+  boost::iterator_range<OpGraph::in_edge_iterator> inputs_of(OpId op) const {
+    return boost::make_iterator_range(boost::in_edges(index_of(op), whole_));
+  }
+
+  const OpGraph& whole_;
+  Parts parts_;
+  OpGraph graph_;
+  std::vector<IdVector<OpId, OpId>> copies_;  // by part
+  std::map<std::pair<OpId, std::int32_t>, Tensor> totals_;
+};
+
+}  // namespace
+
+OpGraph micro_batches(const OpGraph& whole, Parts parts, const MicroBatchSchedule& schedule) {
+  EMPLACE_CHECK(!parts.empty(), "no micro-batches of '{}'", whole[boost::graph_bundle].name);
+  for (const OpGraph& part : parts) {
+    expect_same_network(whole, part);
+  }
+  return Splitter(whole, parts).run(schedule);
+}
+
+std::vector<ParamSpec> micro_batch_parameters() {
+  return {whole_number("micro-batches", 1, 1, 65536,
+                       "parts of the batch that pass through the devices one after the other; "
+                       "their gradients are added up"),
+          {.name = "schedule",
+           .default_value = std::string("as-ready"),
+           .choices = {"as-ready", "gpipe"},
+           .summary = "when micro-batches run: once their inputs are there, or as GPipe has them, "
+                      "all forward passes before any backward pass"},
+          whole_number("in-flight", 0, 0, 65536,
+                       "how many micro-batches may be between the begin of their forward and the "
+                       "end of their backward pass, which limits memory; 0: all")};
+}
+
+namespace {
+
+MicroBatchSchedule schedule_of(const Params& params, const std::string& graph) {
+  const MicroBatchSchedule schedule{.is_gpipe = params.get<std::string>("schedule") == "gpipe",
+                                    .in_flight = params.get<std::int64_t>("in-flight")};
+  if (schedule.is_gpipe && schedule.in_flight > 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("graph {}: in-flight is {}, but with schedule=gpipe all micro-batches "
+                            "are in flight",
+                            graph, schedule.in_flight));
+  }
+  return schedule;
+}
+
+}  // namespace
+
+OpGraph in_micro_batches(const Params& params, std::int64_t batch,
+                         const std::function<OpGraph(std::int64_t)>& step) {
+  OpGraph whole = step(batch);
+  const auto count = params.get<std::int64_t>("micro-batches");
+  const MicroBatchSchedule schedule = schedule_of(params, whole[boost::graph_bundle].name);
+  if (count == 1) {
+    return whole;
+  }
+  if (count > batch) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("graph {}: micro-batches is {}, expected at most the batch, {}",
+                            whole[boost::graph_bundle].name, count, batch));
+  }
+  const std::int64_t smaller = batch / count;
+  const std::int64_t num_larger = batch % count;
+  const OpGraph part = step(smaller);
+  const OpGraph larger_part = num_larger == 0 ? OpGraph() : step(smaller + 1);
+  std::vector<std::reference_wrapper<const OpGraph>> parts(static_cast<std::size_t>(count), part);
+  std::fill_n(parts.begin(), num_larger, std::cref(larger_part));
+  OpGraph graph = micro_batches(whole, parts, schedule);
+  if (num_larger > 0) {
+    graph[boost::graph_bundle].warnings.push_back(
+        fmt::format("The batch of {} does not divide into {} micro-batches: {} have {} examples, "
+                    "{} have {}.",
+                    batch, count, num_larger, smaller + 1, count - num_larger, smaller));
+  }
+  return graph;
+}
+
+OpGraph in_micro_batches(const Params& params, const std::function<OpGraph(const Params&)>& step) {
+  return in_micro_batches(params, params.get<std::int64_t>("batch"), [&](std::int64_t examples) {
+    Params part = params;
+    part.set("batch", examples);
+    return step(part);
+  });
+}
+
+}  // namespace emplace
