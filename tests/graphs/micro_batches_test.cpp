@@ -106,6 +106,12 @@ TEST(MicroBatches, HaveAScheduleThatGroupsIgnore) {
   }
 }
 
+TEST(MicroBatches, WaitWithTheirInputsAndNotWithCastsOfWeights) {
+  const OpGraph graph = load_graph("vgg-16:batch=4,dtype=float16,micro-batches=2,in-flight=1");
+  EXPECT_THAT(inputs_of(graph, "input/images#1"), testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(inputs_of(graph, "fc6/matmul/weights/cast#1"), ElementsAre("fc6/matmul/weights:0"));
+}
+
 TEST(MicroBatches, AreAllInFlightByTheScheduleOfGPipe) {
   EXPECT_EQ(
       test::error_of(

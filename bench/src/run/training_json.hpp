@@ -18,13 +18,13 @@ Json to_json(const TrainingPlan& plan);
 /// Reads a plan; throws kFormat. This program need not know its graphs, clusters and agent.
 TrainingPlan plan_from_json(const JsonCursor& json);
 
-/// Returns the state of an evaluator as JSON that reads back to the same bits.
+/// Returns the state of an evaluator as JSON; reading it restores every bit.
 Json to_json(const agents::Evaluator::State& state);
 
 /// Reads the state of an evaluator of `problem`; throws kFormat.
 agents::Evaluator::State evaluator_state_from_json(const JsonCursor& json, const Problem& problem);
 
-/// Returns an update as a JSON array that reads back to the same bits.
+/// Returns an update as a JSON array; reading it restores every bit.
 Json to_json(const CurveRow& row);
 
 /// Reads an update on one of `num_problems` problems; throws kFormat.

@@ -12,8 +12,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -154,13 +157,17 @@ class Splitter {
   void add_schedule(const MicroBatchSchedule& schedule) {
     const std::size_t count = parts_.size();
     if (schedule.is_gpipe) {
+      const std::vector<OpId> ends = ends_of(Phase::kForward);
+      const std::vector<OpId> starts = starts_of(Phase::kBackward);
       for (std::size_t part = 0; part + 1 < count; ++part) {
-        put_before(ends_of(Phase::kForward), count - 1, starts_of(Phase::kBackward), part);
+        put_before(ends, count - 1, starts, part);
       }
     } else if (schedule.in_flight > 0) {
+      const std::vector<OpId> ends = ends_of(Phase::kBackward);
+      const std::vector<OpId> starts = starts_of(Phase::kForward);
       const auto in_flight = static_cast<std::size_t>(schedule.in_flight);
       for (std::size_t part = in_flight; part < count; ++part) {
-        put_before(ends_of(Phase::kBackward), part - in_flight, starts_of(Phase::kForward), part);
+        put_before(ends, part - in_flight, starts, part);
       }
     }
   }
@@ -175,15 +182,23 @@ class Splitter {
     }
   }
 
-  // Returns the ops of a pass that read nothing that it makes, or that nothing of it reads.
+  // Returns the ops of a pass that read nothing that it makes. What reads weights alone (casts of
+  // them in mixed precision) is of no micro-batch.
   std::vector<OpId> starts_of(Phase phase) const {
     return ops_of(phase, [&](OpId op) {
-      return std::ranges::none_of(inputs_of(op), [&](auto edge) {
-        return is_of(static_cast<OpId>(boost::source(edge, whole_)), phase);
-      });
+      bool reads_weights_alone = boost::in_degree(index_of(op), whole_) > 0;
+      for (const auto edge : inputs_of(op)) {
+        const auto producer = static_cast<OpId>(boost::source(edge, whole_));
+        if (is_of(producer, phase)) {
+          return false;
+        }
+        reads_weights_alone = reads_weights_alone && is_there_once(whole_[index_of(producer)]);
+      }
+      return !reads_weights_alone;
     });
   }
 
+  // Returns the ops of a pass whose results nothing of it reads.
   std::vector<OpId> ends_of(Phase phase) const {
     return ops_of(phase, [&](OpId op) {
       const auto uses = boost::make_iterator_range(boost::out_edges(index_of(op), whole_));
@@ -298,7 +313,7 @@ std::vector<ParamSpec> micro_batch_parameters() {
            .summary = "when micro-batches run: once their inputs are there, or as GPipe has them, "
                       "all forward passes before any backward pass"},
           whole_number("in-flight", 0, 0, 65536,
-                       "how many micro-batches may be between the begin of their forward and the "
+                       "how many micro-batches may be between the start of their forward and the "
                        "end of their backward pass, which limits memory; 0: all")};
 }
 

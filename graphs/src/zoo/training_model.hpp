@@ -25,7 +25,7 @@ struct TrainingModel {
   std::int64_t batch = 64;              ///< examples in one step, unless the user says otherwise
   std::string examples = "images";      ///< what a batch consists of
   std::string optimizer = "adam";       ///< unless the user says otherwise
-  std::vector<ParamSpec> parameters{};  ///< beside those that all have
+  std::vector<ParamSpec> parameters{};  ///< besides the ones that all models have
   std::function<OpGraph(const Params&)> forward{};  ///< makes the forward graph, loss included
 };
 

@@ -19,7 +19,7 @@ namespace emplace {
 /// Says when micro-batches run. By default an op runs once its inputs are there.
 struct MicroBatchSchedule {
   bool is_gpipe = false;  ///< backward passes begin when all forward passes have ended
-  /// At most so many are between the begin of their forward and the end of their backward pass; 0
+  /// At most so many are between the start of their forward and the end of their backward pass; 0
   /// for all. Requires: 0 if is_gpipe.
   std::int64_t in_flight = 0;
 };
@@ -31,7 +31,8 @@ struct MicroBatchSchedule {
 /// batch (rows of an embedding), it is concatenated. A schedule is control edges between
 /// micro-batches, which groups ignore (orders_micro_batches() in op_graph.hpp); inference has none.
 /// Throws kUnsupported, naming an op, if the graphs differ in ops or edges, or parts do not make
-/// the whole. Requires: at least one part. O(parts (ops + edges)).
+/// the whole. Requires: at least one part. O(parts (ops + edges)), and for a schedule O(parts ends
+/// starts) of the ops at the ends and starts of passes.
 OpGraph micro_batches(const OpGraph& whole,
                       std::span<const std::reference_wrapper<const OpGraph>> parts,
                       const MicroBatchSchedule& schedule = {});
