@@ -8,7 +8,7 @@
 #include <emplace/bench/rank_executor.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/profiles/cluster.hpp>
-#include <emplace/sim/replicas.hpp>
+#include <emplace/sim/draws.hpp>
 
 #include <gtest/gtest.h>
 #include <support/temporary_folder.hpp>
@@ -152,7 +152,7 @@ TEST_F(ExecutorTest, GivesTheSameBitsOnAnyNumberOfThreadsAndInAnyOrder) {
 }
 
 TEST_F(ExecutorTest, CellsKeepTheirStepTimesInTheSameDrawsOfUncertainCosts) {
-  EXPECT_EQ(run(*cells_, 1).begin()->second.find("replicas_us"), std::string::npos);
+  EXPECT_EQ(run(*cells_, 1).begin()->second.find("draws_us"), std::string::npos);
   Cluster cluster = load_cluster("p2-8xlarge-2");
   for (DeviceProfile& profile : cluster.profiles) {
     for (auto& roofline : profile.rooflines) {
@@ -173,18 +173,18 @@ TEST_F(ExecutorTest, CellsKeepTheirStepTimesInTheSameDrawsOfUncertainCosts) {
     ThreadExecutor(threads).run_cells(
         cells, problems, {}, kNeverStop, [&](const CellResult& result) {
           const std::array placements{result.placement};
-          const std::vector<Replicas> replicas = simulate_replicas(
-              problems.find(result.cell).problem, placements, {.replicas = kCellReplicas});
-          EXPECT_EQ(result.replicas_us, replicas[0].makespan_us);
+          const std::vector<Draws> draws =
+              simulate_draws(problems.find(result.cell).problem, placements, {.draws = kCellDraws});
+          EXPECT_EQ(result.draws_us, draws[0].makespan_us);
           const std::string line = line_without_times(result);
-          EXPECT_EQ(read_cell_result(line, "line").replicas_us, result.replicas_us);
+          EXPECT_EQ(read_cell_result(line, "line").draws_us, result.draws_us);
           EXPECT_EQ(lines.emplace(result.cell.id(), line).first->second, line);
         });
   }
   EXPECT_EQ(lines.size(), cells.size());
   const std::string& line = lines.begin()->second;
-  EXPECT_THROW(read_cell_result(line.substr(0, line.find("\"replicas_us\"")) +
-                                    "\"replicas_us\":[1.0],\"measured\":{\"wall_s\":0.0}}",
+  EXPECT_THROW(read_cell_result(line.substr(0, line.find("\"draws_us\"")) +
+                                    "\"draws_us\":[1.0],\"measured\":{\"wall_s\":0.0}}",
                                 "line"),
                Error);
 }

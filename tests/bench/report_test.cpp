@@ -154,10 +154,10 @@ TEST(Report, SaysWhichAgentsAreWithinTheUncertaintyOfCosts) {
   StoredRun run = example();
   CellResult& lucky = run.results[2];
   CellResult& steady = run.results[7];
-  ASSERT_EQ(kCellReplicas, 200);
-  lucky.replicas_us.assign(200, 80'000);
-  steady.replicas_us.assign(200, 90'000);
-  std::fill_n(steady.replicas_us.begin(), 10, 70'000);
+  ASSERT_EQ(kCellDraws, 200);
+  lucky.draws_us.assign(200, 80'000);
+  steady.draws_us.assign(200, 90'000);
+  std::fill_n(steady.draws_us.begin(), 10, 70'000);
   Report report = make_report(run);
   EXPECT_FALSE(row_of(report, "lucky").slower_share.has_value());
   EXPECT_DOUBLE_EQ(row_of(report, "steady").slower_share.value(), 0.95);
@@ -166,7 +166,7 @@ TEST(Report, SaysWhichAgentsAreWithinTheUncertaintyOfCosts) {
   EXPECT_FALSE(row_of(report, "full").slower_share.has_value());
   EXPECT_THAT(write_terminal(report, false), Not(HasSubstr("uncertainty")));
 
-  steady.replicas_us[10] = 80'000;  // a tie counts by half
+  steady.draws_us[10] = 80'000;  // a tie counts by half
   report = make_report(run);
   EXPECT_DOUBLE_EQ(row_of(report, "steady").slower_share.value(), 0.9475);
   EXPECT_THAT(write_terminal(report, false),

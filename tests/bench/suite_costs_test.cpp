@@ -27,7 +27,7 @@ TEST(SuiteCosts, AddTheDrawsOfUncertainCosts) {
   const Cell cell{.agent = "heft", .max_evaluations = 10};
   ProblemSize size = kUsual;
   size.has_spreads = true;
-  EXPECT_EQ(work_of(cell, size), 1000 * (1 + kCellReplicas));
+  EXPECT_EQ(work_of(cell, size), 1000 * (1 + kCellDraws));
   EXPECT_GT(expected_bytes(cell, size), expected_bytes(cell, kUsual));
 }
 

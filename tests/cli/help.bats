@@ -180,7 +180,7 @@ examples() {
 @test "the number of threads changes no answer" {
   local command
   for command in "place inception-v3:batch=2 --cluster p2-8xlarge-2 --agent random --evaluations 50" \
-    "simulate inception-v3:batch=2 --cluster p2-8xlarge-2 --agent heft --replicas 20" \
+    "simulate inception-v3:batch=2 --cluster p2-8xlarge-2 --agent heft --draws 20" \
     "show inception-v3:batch=2 --cluster p2-8xlarge-2 --compare-groupings --evaluations 5"; do
     read -ra words <<<"$command"
     answers 0 "${words[@]}" -j 1

@@ -112,6 +112,15 @@ TEST(MicroBatches, WaitWithTheirInputsAndNotWithCastsOfWeights) {
   EXPECT_THAT(inputs_of(graph, "fc6/matmul/weights/cast#1"), ElementsAre("fc6/matmul/weights:0"));
 }
 
+TEST(MicroBatches, OfOneForwardOneBackwardPreferThatAndTheEarlier) {
+  const OpGraph graph = load_graph("vgg-16:batch=4,micro-batches=2,schedule=1f1b");
+  const auto priority = [&](std::string_view name) { return find(graph, name).priority; };
+  EXPECT_GT(priority("fc6/matmul/grad_right#1"), priority("fc6/matmul"));
+  EXPECT_GT(priority("fc6/matmul/grad_right"), priority("fc6/matmul/grad_right#1"));
+  EXPECT_GT(priority("fc6/matmul"), priority("fc6/matmul#1"));
+  EXPECT_EQ(priority("fc6/matmul/weights"), 0);
+}
+
 TEST(MicroBatches, AreAllInFlightByTheScheduleOfGPipe) {
   EXPECT_EQ(
       test::error_of(
@@ -139,7 +148,7 @@ TEST(MicroBatches, AreOfTheSameNetwork) {
                              [] {
                                cut(step(4, 2), {step(2, 2), step(2)});
                              }),
-              HasSubstr("graph 'small' cannot be cut into micro-batches"));
+              HasSubstr("graph 'small' cannot have its batch in parts"));
 }
 
 class MicroBatchesOfModel : public testing::TestWithParam<std::string> {};

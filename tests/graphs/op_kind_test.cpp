@@ -1,3 +1,4 @@
+#include <emplace/graphs/op.hpp>
 #include <emplace/graphs/op_kind.hpp>
 
 #include <gtest/gtest.h>

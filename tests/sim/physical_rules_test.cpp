@@ -110,7 +110,8 @@ class RuleBook {
 
   void make_ready(OpId op) {
     const double priority = placement_.has_priorities() ? placement_.priorities()[GroupId(op)] : 0;
-    ready_[placement_[GroupId(op)]].insert({-priority, -priority_us(op), now_us_, op});
+    ready_[placement_[GroupId(op)]].insert(
+        {-problem_.op(op).priority, -priority, -priority_us(op), now_us_, op});
   }
 
   // Rule 1.
@@ -464,7 +465,7 @@ class RuleBook {
   std::map<OpId, double> priority_us_;
   std::map<OpId, Read> overwritten_;
   IdVector<OpId, int> waiting_;
-  std::map<DeviceId, std::set<std::tuple<double, double, double, OpId>>> ready_;
+  std::map<DeviceId, std::set<std::tuple<std::int32_t, double, double, double, OpId>>> ready_;
   std::map<DeviceId, std::set<OpId>> running_;
   std::vector<std::deque<std::size_t>> queues_;  // by link: transfers in the order of arrival
   double now_us_ = 0;
@@ -488,6 +489,11 @@ TEST_P(PhysicalRules, AreFollowed) {
                         round % 2 == 0 ? 8 : 60);
     if (round % 3 == 0) {
       test::reuse_memory(step.graph, [&](std::uint64_t bound) { return random.below(bound); });
+    }
+    if (round % 5 == 2) {
+      for (std::size_t op = 0; op < boost::num_vertices(step.graph); ++op) {
+        step.graph[op].priority = static_cast<std::int32_t>(random.below(4));
+      }
     }
     const Problem problem = test::make_problem(std::move(step.graph), step.cluster);
     if (round % 4 == 3) {

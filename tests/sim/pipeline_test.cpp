@@ -21,6 +21,8 @@
 namespace emplace::pipeline_test {
 namespace {
 
+using enum MicroBatchSchedule::Order;
+
 constexpr double kForwardUs = 10;
 constexpr double kBackwardUs = 20;
 
@@ -90,7 +92,7 @@ TEST_P(Pipeline, OfInferenceFillsOnce) {
 TEST_P(Pipeline, OfTrainingFillsAndDrainsOnce) {
   const double expected_us = (count() + stages() - 1) * (kForwardUs + kBackwardUs);
   EXPECT_DOUBLE_EQ(step_us(stages(), count(), true), expected_us);
-  EXPECT_DOUBLE_EQ(step_us(stages(), count(), true, {.is_gpipe = true}), expected_us);
+  EXPECT_DOUBLE_EQ(step_us(stages(), count(), true, {.order = kGPipe}), expected_us);
 }
 
 TEST_P(Pipeline, OfOneInFlightIsNoPipeline) {
@@ -105,8 +107,18 @@ TEST_P(Pipeline, KeepsWhatIsInFlight) {
   const auto peak_bytes = [&](const MicroBatchSchedule& schedule) {
     return run(part, stages(), count(), schedule).first_peak_bytes;
   };
-  EXPECT_EQ(peak_bytes({.is_gpipe = true}), 100 * count());
+  EXPECT_EQ(peak_bytes({.order = kGPipe}), 100 * count());
   EXPECT_EQ(peak_bytes({.in_flight = stages()}), 100 * std::min(count(), stages()));
+  EXPECT_EQ(peak_bytes({.order = kOneForwardOneBackward, .in_flight = stages()}),
+            100 * std::min(count(), stages()));
+}
+
+// Narayanan et al. 2021, section 2.2: what is kept for each stage is enough for a step without
+// bubbles but those at its ends.
+TEST_P(Pipeline, OfOneForwardOneBackwardTakesNoLonger) {
+  EXPECT_DOUBLE_EQ(
+      step_us(stages(), count(), true, {.order = kOneForwardOneBackward, .in_flight = stages()}),
+      (count() + stages() - 1) * (kForwardUs + kBackwardUs));
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Pipeline,

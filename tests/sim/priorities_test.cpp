@@ -39,6 +39,17 @@ TEST(Priorities, DecideWhichReadyOpRunsNext) {
   EXPECT_DOUBLE_EQ(simulator.run(ordered(devices, {0, -1, 0})).makespan_us, 210);
 }
 
+// Those of the graph count first.
+TEST(Priorities, OfTheGraphAreASchedule) {
+  OpGraph graph = queue_graph();
+  graph[1].priority = 1;
+  const Problem problem = test::make_problem(std::move(graph));
+  Simulator simulator(problem);
+  const std::vector<DeviceId> devices{0, 0, 1};
+  EXPECT_DOUBLE_EQ(simulator.run(Placement(devices)).makespan_us, 110);
+  EXPECT_DOUBLE_EQ(simulator.run(ordered(devices, {1, 0, 0})).makespan_us, 110);
+}
+
 // x(10) comes before y(5) on device 0; z(20) is ready at once and has the lowest priority.
 TEST(Priorities, ADeviceNeverWaitsForAnOpThatIsNotReady) {
   const Problem problem =

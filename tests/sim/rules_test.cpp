@@ -57,6 +57,12 @@ class RuleBook {
   const std::string& name(OpId op) const { return problem_.op(op).name; }
   const std::string& device_name(DeviceId device) const { return problem_.device(device).name; }
 
+  // Of the graph, then of the placement.
+  std::pair<std::int32_t, Priority> priority_of(OpId op) const {
+    return {problem_.op(op).priority,
+            placement_.has_priorities() ? placement_.priorities()[GroupId(op)] : 0};
+  }
+
   void make_ready(OpId op, double now_us) {
     const DeviceId device = placement_[GroupId(op)];
     ready_[device].insert({now_us, ++counter_, op});
@@ -73,9 +79,7 @@ class RuleBook {
     // The first of the highest priority, if there are priorities; min_element takes the first.
     const auto first = std::min_element(
         ready_[device].begin(), ready_[device].end(), [&](const auto& one, const auto& other) {
-          return placement_.has_priorities() &&
-                 placement_.priorities()[GroupId(std::get<2>(one))] >
-                     placement_.priorities()[GroupId(std::get<2>(other))];
+          return priority_of(std::get<2>(one)) > priority_of(std::get<2>(other));
         });
     const OpId op = std::get<2>(*first);
     ready_[device].erase(first);

@@ -25,6 +25,8 @@ void expect_equal_ops(const Op& a, const Op& b) {
   EXPECT_EQ(a.colocation, b.colocation);
   EXPECT_EQ(a.scope, b.scope);
   EXPECT_EQ(a.micro_batch, b.micro_batch);
+  EXPECT_EQ(a.replica, b.replica);
+  EXPECT_EQ(a.priority, b.priority);
   ASSERT_EQ(a.outputs.size(), b.outputs.size());
   for (std::size_t i = 0; i < a.outputs.size(); ++i) {
     EXPECT_EQ(a.outputs[i].shape, b.outputs[i].shape);
@@ -141,6 +143,8 @@ Op full_op() {
           .colocation = "variable_1",
           .scope = "mixed_5b/branch_1",
           .micro_batch = 7,
+          .replica = 8,
+          .priority = 9,
           .measured = {{.device_class = "gpu", .cost_us = 0.1, .relative_deviation = 0.03},
                        {.device_class = "cpu", .cost_us = 1e300}}};
 }

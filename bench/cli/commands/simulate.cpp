@@ -2,12 +2,12 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "step/draws_report.hpp"
 #include "step/explanation_report.hpp"
 #include "step/memory_chart.hpp"
 #include "step/memory_overflow.hpp"
 #include "step/picture.hpp"
 #include "step/placed_step.hpp"
-#include "step/replicas_report.hpp"
 #include "terminal.hpp"
 
 #include <emplace/base/error.hpp>
@@ -40,7 +40,7 @@ struct SimulateOptions {
   AgentOptions agent;
   std::string placement;  // as for place_from()
   std::string cases;
-  ReplicaFlags replicas;
+  DrawFlags draws;
   std::vector<std::string> traces;
   bool explain = false;
   std::string memory;  // of this device
@@ -138,22 +138,22 @@ Json explain_as_json(const PlacedStep& step) {
 void print_step(const SimulateOptions& options, const PlacedStep& step,
                 const Invocation& invocation) {
   note_out_of_memory(step);
-  std::optional<ReplicaReport> replicas;
-  if (options.replicas.replicas > 0) {
-    replicas = bench::on_threads(allowed_threads(invocation.threads), [&] {
-      return simulate_replicas(step, {.graph = step.graph, .cluster = step.cluster},
-                               options.replicas, options.agent.seed);
+  std::optional<DrawReport> draws;
+  if (options.draws.draws > 0) {
+    draws = bench::on_threads(allowed_threads(invocation.threads), [&] {
+      return simulate_draws(step, {.graph = step.graph, .cluster = step.cluster}, options.draws,
+                            options.agent.seed);
     });
-    note_exact_costs(*replicas);
+    note_exact_costs(*draws);
   }
   if (invocation.json) {
     Json json = to_json(step);
-    if (replicas) {
-      json.add("replicas", to_json(*replicas));
+    if (draws) {
+      json.add("draws", to_json(*draws));
     }
     print_json(json);
   } else {
-    print_text(to_text(step, replicas ? to_text(*replicas) : ""));
+    print_text(to_text(step, draws ? to_text(*draws) : ""));
   }
 }
 
@@ -222,12 +222,12 @@ void add_simulate(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->type_name("FILE")
       ->group("Output");
-  add_replica_options(*command, options->replicas);
+  add_draw_options(*command, options->draws);
   for (const char* other : {"--explain", "--memory"}) {
-    command->get_option("--replicas")->excludes(command->get_option(other));
+    command->get_option("--draws")->excludes(command->get_option(other));
   }
   for (const char* other : {"GRAPH", "--cluster", "--groups", "--grouping", "--agent",
-                            "--placement", "--replicas", "--trace", "--explain", "--memory"}) {
+                            "--placement", "--draws", "--trace", "--explain", "--memory"}) {
     cases->excludes(command->get_option(other));
   }
   command->callback([options, &action] {

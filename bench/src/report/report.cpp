@@ -57,19 +57,19 @@ const CellResult* typical(Results results) {
 // The share of draws in which `first` is faster; nothing where costs are exact. The draws are the
 // same for both; a placement without any takes always as long.
 std::optional<double> faster_share(const CellResult& first, const CellResult& second) {
-  if (first.replicas_us.empty() && second.replicas_us.empty()) {
+  if (first.draws_us.empty() && second.draws_us.empty()) {
     return std::nullopt;
   }
   const auto time_us = [](const CellResult& result, std::size_t draw) {
-    return result.replicas_us.empty() ? result.step_time_us : result.replicas_us[draw];
+    return result.draws_us.empty() ? result.step_time_us : result.draws_us[draw];
   };
   double share = 0;
-  for (std::size_t draw = 0; draw < std::size_t{kCellReplicas}; ++draw) {
+  for (std::size_t draw = 0; draw < std::size_t{kCellDraws}; ++draw) {
     const double mine = time_us(first, draw);
     const double others = time_us(second, draw);
     share += mine < others ? 1 : others < mine ? 0 : 0.5;
   }
-  return share / static_cast<double>(kCellReplicas);
+  return share / static_cast<double>(kCellDraws);
 }
 
 // Compares all rows with the fastest, which is the first.

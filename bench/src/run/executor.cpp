@@ -8,7 +8,7 @@
 #include <emplace/base/error.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/suite_costs.hpp>
-#include <emplace/sim/replicas.hpp>
+#include <emplace/sim/draws.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
@@ -97,16 +97,16 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
 
 // The step times of the cell's placement where costs are drawn anew; the same draws for all cells
 // of a problem.
-std::vector<double> replicas_of(const CellResult& result, const Problem& problem) {
+std::vector<double> draws_of(const CellResult& result, const Problem& problem) {
   if (result.status == CellStatus::kFailed || num_uncertain_costs(problem, result.placement) == 0) {
     return {};
   }
-  std::vector<Replicas> replicas;
+  std::vector<Draws> draws;
   // Isolated, so that this thread does not begin another cell while it waits for others.
   tbb::this_task_arena::isolate([&] {
-    replicas = simulate_replicas(problem, {&result.placement, 1}, {.replicas = kCellReplicas});
+    draws = simulate_draws(problem, {&result.placement, 1}, {.draws = kCellDraws});
   });
-  return std::move(replicas.front().makespan_us);
+  return std::move(draws.front().makespan_us);
 }
 
 // What came of a cell: a result, or a fault of the machine.
@@ -184,7 +184,7 @@ CellResult run_suite_cell(const Cell& cell, const ProblemSet& problems, const Po
                           const std::atomic<bool>& stop) {
   const ProblemSet::Entry& entry = problems.find(cell);
   CellResult result = run_cell(cell, entry, policies, stop);
-  result.replicas_us = replicas_of(result, entry.problem);
+  result.draws_us = draws_of(result, entry.problem);
   return result;
 }
 

@@ -14,7 +14,7 @@
 
 namespace emplace::bench {
 
-/// Runs one cell, and simulates its placement where costs are drawn anew (CellResult::replicas_us).
+/// Runs one cell, and simulates its placement where costs are drawn anew (CellResult::draws_us).
 /// Throws as run_cell() does.
 CellResult run_suite_cell(const Cell& cell, const ProblemSet& problems, const Policies& policies,
                           const std::atomic<bool>& stop);

@@ -135,8 +135,8 @@ std::string write_cell_result(const CellResult& result) {
                          {"step_time_us", history.step_time_us},
                          {"bytes_over", history.bytes_over}});
   }
-  if (!result.replicas_us.empty()) {
-    json.add("replicas_us", result.replicas_us);
+  if (!result.draws_us.empty()) {
+    json.add("draws_us", result.draws_us);
   }
   Json measured = {{"wall_s", result.wall_s}};
   if (!result.history.empty()) {
@@ -177,6 +177,7 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
                     "placement",
                     "priorities",
                     "history",
+                    "draws_us",
                     "replicas_us",
                     "measured",
                     "crc32"});
@@ -224,13 +225,14 @@ CellResult read_cell_result(std::string_view line, const std::string& source) {
                                  result.placement_hash, hash_of(result.placement)));
     }
   }
-  if (const auto replicas = json.find("replicas_us")) {
-    for (const JsonCursor& time : replicas->elements()) {
-      result.replicas_us.push_back(time.number(0, kMaxNumber));
+  // Version 0.2 called draws replicas.
+  if (const auto draws = json.find(json.find("replicas_us") ? "replicas_us" : "draws_us")) {
+    for (const JsonCursor& time : draws->elements()) {
+      result.draws_us.push_back(time.number(0, kMaxNumber));
     }
-    if (std::cmp_not_equal(result.replicas_us.size(), kCellReplicas)) {
-      replicas->fail(fmt::format("expected {} step times, found {}", kCellReplicas,
-                                 result.replicas_us.size()));
+    if (std::cmp_not_equal(result.draws_us.size(), kCellDraws)) {
+      draws->fail(
+          fmt::format("expected {} step times, found {}", kCellDraws, result.draws_us.size()));
     }
   }
   const JsonCursor measured = json.at("measured");

@@ -48,7 +48,7 @@ std::int64_t evaluations_of(const Cell& cell) {
 
 double work_of(const Cell& cell, const ProblemSize& size) {
   const std::int64_t simulations =
-      std::max<std::int64_t>(evaluations_of(cell), 1) + (size.has_spreads ? kCellReplicas : 0);
+      std::max<std::int64_t>(evaluations_of(cell), 1) + (size.has_spreads ? kCellDraws : 0);
   return static_cast<double>(simulations) * static_cast<double>(size.ops);
 }
 
@@ -59,7 +59,7 @@ std::int64_t expected_bytes(const Cell& cell, const ProblemSize& size) {
     bytes += kHistoryBytes + kHistoryBytesPerGroup * groups;
   }
   if (size.has_spreads) {
-    bytes += kBytesPerDraw * static_cast<double>(kCellReplicas);
+    bytes += kBytesPerDraw * static_cast<double>(kCellDraws);
   }
   return static_cast<std::int64_t>(bytes);
 }

@@ -113,7 +113,8 @@ GroupEdges edges_between(const OpGraph& graph, IdSpan<OpId, const GroupId> group
     uses.clear();
     for (const auto edge : boost::make_iterator_range(boost::out_edges(index_of(op), graph))) {
       const GroupId to = group_of[boost::target(edge, graph)];
-      if (to != from && !orders_micro_batches(graph, edge)) {
+      if (to != from && !orders_micro_batches(graph[edge].output, graph[index_of(op)],
+                                              graph[boost::target(edge, graph)])) {
         uses.emplace_back(to, graph[edge].output);
       }
     }

@@ -279,6 +279,14 @@ std::string text_of(const Object& object, std::string_view key) {
   return member ? member->text() : "";
 }
 
+template <class Object>
+std::int32_t read_number(const Object& object, std::string_view key) {
+  const auto number = object.find(key);
+  return number ? static_cast<std::int32_t>(
+                      number->integer(0, std::numeric_limits<std::int32_t>::max()))
+                : 0;
+}
+
 // Reads all but name and kind.
 template <class Object>
 Op read_quantities(const Object& object) {
@@ -291,11 +299,10 @@ Op read_quantities(const Object& object) {
         .persistent_bytes = read_quantity(object, "persistent_bytes"),
         .workspace_bytes = read_quantity(object, "workspace_bytes"),
         .colocation = text_of(object, "colocation"),
-        .scope = text_of(object, "scope")};
-  if (const auto micro_batch = object.find("micro_batch")) {
-    op.micro_batch = static_cast<std::int32_t>(
-        micro_batch->integer(0, std::numeric_limits<std::int32_t>::max()));
-  }
+        .scope = text_of(object, "scope"),
+        .micro_batch = read_number(object, "micro_batch"),
+        .replica = read_number(object, "replica"),
+        .priority = read_number(object, "priority")};
   if (const auto outputs = object.find("outputs")) {
     for (const JsonCursor& output : outputs->elements()) {
       op.outputs.push_back(read_output(output));
@@ -330,6 +337,8 @@ void write_op(std::string& text, const Op& op) {
   object.text("colocation", op.colocation);
   object.text("scope", op.scope);
   object.quantity("micro_batch", op.micro_batch);
+  object.quantity("replica", op.replica);
+  object.quantity("priority", op.priority);
   write_list(object, "measured", op.measured, write_measured);
 }
 
@@ -340,7 +349,8 @@ std::string read_text(const JsonCursor& object, std::string_view key) {
 Op read_op(const JsonCursor& object) {
   object.expect_only({"name", "kind", "phase", "attributes", "shape", "flops", "bytes_read",
                       "bytes_written", "outputs", "parameters", "persistent_bytes",
-                      "workspace_bytes", "colocation", "scope", "micro_batch", "measured"});
+                      "workspace_bytes", "colocation", "scope", "micro_batch", "replica",
+                      "priority", "measured"});
   Op op = read_quantities(object);
   op.name = object.at("name").non_empty_text();
   op.kind = object.at("kind").non_empty_text();

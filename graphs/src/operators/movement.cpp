@@ -74,6 +74,22 @@ void count_split(Op& op, const Call& call) {
   op.shape = {std::ssize(call.results), call.input_elements()};
 }
 
+std::int64_t elements_of_all(Tensors tensors) {
+  std::int64_t all = 0;
+  for (const Output& tensor : tensors) {
+    all = sum({all, product(tensor.shape)});
+  }
+  return all;
+}
+
+void count_flatten(Op& op, const Call& call) {
+  op.shape = {std::ssize(call.inputs), elements_of_all(call.inputs)};
+}
+
+void count_unflatten(Op& op, const Call& call) {
+  op.shape = {std::ssize(call.results), elements_of_all(call.results)};
+}
+
 void count_transpose_axes(Op& op, const Call& call) {
   const Shape& axes = call.as<TransposeAttributes>().perm;
   op.shape = call.input(0).shape;
@@ -333,6 +349,10 @@ constexpr std::array kMovements = {
     moves("depth_to_space", "channels become blocks of a map", depth_to_space),
     moves("expand", "copies along any dimensions", repeat),
     moves("eye_like", "an identity matrix"),
+    Operator{.kind = {"flatten_dense_tensors", kDataMovement, true, kParts,
+                      "tensors one after the other, in chunks"},
+             .count = count_flatten,
+             .only_imported = true},
     moves("gather", "parts of a tensor, by integers, one or several for each", gather, count_pick),
     moves("gather_elements", "elements of a tensor, by integers", gather, count_pick),
     in_kernels(2, moves("gather_backward", "gradient of gather", nullptr, count_pick_gradient)),
@@ -372,6 +392,10 @@ constexpr std::array kMovements = {
     moves("space_to_depth", "blocks of a map become channels", space_to_depth),
     moves("tile", "copies side by side", repeat),
     moves("trilu", "one side of a matrix' diagonal", trilu),
+    Operator{.kind = {"unflatten_dense_tensors", kDataMovement, true, kParts,
+                      "chunks as the tensors that they were"},
+             .count = count_unflatten,
+             .only_imported = true},
 };
 
 }  // namespace

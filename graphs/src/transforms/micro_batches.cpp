@@ -1,9 +1,9 @@
 #include "model/assemble.hpp"
 #include "model/element_type.hpp"
 #include "operators/operators.hpp"
+#include "transforms/same_network.hpp"
 
 #include <emplace/base/check.hpp>
-#include <emplace/base/error.hpp>
 #include <emplace/base/id_vector.hpp>
 #include <emplace/graphs/micro_batches.hpp>
 
@@ -25,36 +25,8 @@ namespace {
 
 using Parts = std::span<const std::reference_wrapper<const OpGraph>>;
 
-[[noreturn]] void fail(const OpGraph& whole, const std::string& op, std::string_view why) {
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("graph '{}' cannot be cut into micro-batches: op '{}' {}",
-                          whole[boost::graph_bundle].name, op, why));
-}
-
 // Variables and their updates are in a step once.
 bool is_there_once(const Op& op) { return op.kind == "variable" || op.phase == Phase::kUpdate; }
-
-void expect_same_network(const OpGraph& whole, const OpGraph& part) {
-  const OpId common = std::min(num_ops(whole), num_ops(part));
-  for (OpId op = 0; op < common; ++op) {
-    const Op& here = whole[index_of(op)];
-    if (part[index_of(op)].name != here.name) {
-      fail(whole, here.name, fmt::format("is '{}' in a smaller batch", part[index_of(op)].name));
-    }
-    const auto inputs = boost::make_iterator_range(boost::in_edges(index_of(op), whole));
-    const auto others = boost::make_iterator_range(boost::in_edges(index_of(op), part));
-    if (!std::ranges::equal(inputs, others, [&](auto one, auto other) {
-          return boost::source(one, whole) == boost::source(other, part) &&
-                 whole[one].output == part[other].output;
-        })) {
-      fail(whole, here.name, "has other inputs in a smaller batch");
-    }
-  }
-  if (num_ops(whole) != num_ops(part)) {
-    const OpGraph& larger = num_ops(whole) > num_ops(part) ? whole : part;
-    fail(whole, larger[index_of(common)].name, "does not exist in both the batch and a part of it");
-  }
-}
 
 class Splitter {
  public:
@@ -70,7 +42,10 @@ class Splitter {
       connect(part);
     }
     add_updates();
-    add_schedule(schedule);
+    if (schedule.order == MicroBatchSchedule::Order::kOneForwardOneBackward) {
+      set_priorities();
+    }
+    order_passes(schedule);
     validate(graph_, graph_[boost::graph_bundle].name);
     OpGraph graph;
     graph.swap(graph_);
@@ -115,7 +90,7 @@ class Splitter {
       for (const auto edge : inputs_of(op)) {
         const auto producer = static_cast<OpId>(boost::source(edge, whole_));
         if (whole_[index_of(producer)].phase == Phase::kUpdate) {
-          fail(whole_, whole_[index_of(op)].name, "reads what the step updates");
+          fail_to_join(whole_, whole_[index_of(op)].name, "reads what the step updates");
         }
         add_dependency(graph_, copies_[part][producer], whole_[edge].output, copies_[part][op]);
       }
@@ -154,9 +129,19 @@ class Splitter {
     }
   }
 
-  void add_schedule(const MicroBatchSchedule& schedule) {
+  void set_priorities() {
+    const auto count = static_cast<std::int32_t>(parts_.size());
+    for (OpId op = 0; op < num_ops(graph_); ++op) {
+      Op& here = graph_[index_of(op)];
+      if (!is_there_once(here)) {
+        here.priority = count - here.micro_batch + (here.phase == Phase::kBackward ? count : 0);
+      }
+    }
+  }
+
+  void order_passes(const MicroBatchSchedule& schedule) {
     const std::size_t count = parts_.size();
-    if (schedule.is_gpipe) {
+    if (schedule.order == MicroBatchSchedule::Order::kGPipe) {
       const std::vector<OpId> ends = ends_of(Phase::kForward);
       const std::vector<OpId> starts = starts_of(Phase::kBackward);
       for (std::size_t part = 0; part + 1 < count; ++part) {
@@ -257,8 +242,8 @@ class Splitter {
     const Tensor all =
         append(tensor, parts_.size() - 1, "accumulate", "concat", AxisAttributes{.axis = 0}, rows);
     if (value_of(graph_, all).shape != value_of(whole_, tensor).shape) {
-      fail(whole_, whole_[index_of(tensor.op)].name,
-           "has parts that neither add up to its result nor join to it");
+      fail_to_join(whole_, whole_[index_of(tensor.op)].name,
+                   "has parts that neither add up to its result nor join to it");
     }
     return all;
   }
@@ -301,73 +286,6 @@ OpGraph micro_batches(const OpGraph& whole, Parts parts, const MicroBatchSchedul
     expect_same_network(whole, part);
   }
   return Splitter(whole, parts).run(schedule);
-}
-
-std::vector<ParamSpec> micro_batch_parameters() {
-  return {whole_number("micro-batches", 1, 1, 65536,
-                       "parts of the batch that pass through the devices one after the other; "
-                       "their gradients are added up"),
-          {.name = "schedule",
-           .default_value = std::string("as-ready"),
-           .choices = {"as-ready", "gpipe"},
-           .summary = "when micro-batches run: once their inputs are there, or as GPipe has them, "
-                      "all forward passes before any backward pass"},
-          whole_number("in-flight", 0, 0, 65536,
-                       "how many micro-batches may be between the start of their forward and the "
-                       "end of their backward pass, which limits memory; 0: all")};
-}
-
-namespace {
-
-MicroBatchSchedule schedule_of(const Params& params, const std::string& graph) {
-  const MicroBatchSchedule schedule{.is_gpipe = params.get<std::string>("schedule") == "gpipe",
-                                    .in_flight = params.get<std::int64_t>("in-flight")};
-  if (schedule.is_gpipe && schedule.in_flight > 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("graph {}: in-flight is {}, but with schedule=gpipe all micro-batches "
-                            "are in flight",
-                            graph, schedule.in_flight));
-  }
-  return schedule;
-}
-
-}  // namespace
-
-OpGraph in_micro_batches(const Params& params, std::int64_t batch,
-                         const std::function<OpGraph(std::int64_t)>& step) {
-  OpGraph whole = step(batch);
-  const auto count = params.get<std::int64_t>("micro-batches");
-  const MicroBatchSchedule schedule = schedule_of(params, whole[boost::graph_bundle].name);
-  if (count == 1) {
-    return whole;
-  }
-  if (count > batch) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("graph {}: micro-batches is {}, expected at most the batch, {}",
-                            whole[boost::graph_bundle].name, count, batch));
-  }
-  const std::int64_t smaller = batch / count;
-  const std::int64_t num_larger = batch % count;
-  const OpGraph part = step(smaller);
-  const OpGraph larger_part = num_larger == 0 ? OpGraph() : step(smaller + 1);
-  std::vector<std::reference_wrapper<const OpGraph>> parts(static_cast<std::size_t>(count), part);
-  std::fill_n(parts.begin(), num_larger, std::cref(larger_part));
-  OpGraph graph = micro_batches(whole, parts, schedule);
-  if (num_larger > 0) {
-    graph[boost::graph_bundle].warnings.push_back(
-        fmt::format("The batch of {} does not divide into {} micro-batches: {} have {} examples, "
-                    "{} have {}.",
-                    batch, count, num_larger, smaller + 1, count - num_larger, smaller));
-  }
-  return graph;
-}
-
-OpGraph in_micro_batches(const Params& params, const std::function<OpGraph(const Params&)>& step) {
-  return in_micro_batches(params, params.get<std::int64_t>("batch"), [&](std::int64_t examples) {
-    Params part = params;
-    part.set("batch", examples);
-    return step(part);
-  });
 }
 
 }  // namespace emplace

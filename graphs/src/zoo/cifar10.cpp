@@ -5,9 +5,9 @@
 
 #include "enas.hpp"
 #include "training_model.hpp"
+#include "transforms/batch_division.hpp"
 
 #include <emplace/graphs/graph_family.hpp>
-#include <emplace/graphs/micro_batches.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -74,8 +74,8 @@ OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
 }
 
 OpGraph build(const Params& params, const Design& design) {
-  return in_micro_batches(params, params.get<std::int64_t>("batch"),
-                          [&](std::int64_t examples) { return step(params, design, examples); });
+  return divide_batch(params, params.get<std::int64_t>("batch"),
+                      [&](std::int64_t examples) { return step(params, design, examples); });
 }
 
 const GraphRegistration kRegistration(

@@ -4,9 +4,9 @@
 
 #include "nmt.hpp"
 #include "training_model.hpp"
+#include "transforms/batch_division.hpp"
 
 #include <emplace/graphs/graph_family.hpp>
-#include <emplace/graphs/micro_batches.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -35,8 +35,8 @@ OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
 }
 
 OpGraph build(const Params& params, const Design& design) {
-  return in_micro_batches(params, design[1],
-                          [&](std::int64_t examples) { return step(params, design, examples); });
+  return divide_batch(params, design[1],
+                      [&](std::int64_t examples) { return step(params, design, examples); });
 }
 
 const GraphRegistration kRegistration(family_model({

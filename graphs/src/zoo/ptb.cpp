@@ -12,10 +12,10 @@
 // Scopes: embedding, cell/step_<t>/node_<i>, softmax/step_<t>.
 
 #include "training_model.hpp"
+#include "transforms/batch_division.hpp"
 #include "unrolled.hpp"
 
 #include <emplace/graphs/graph_family.hpp>
-#include <emplace/graphs/micro_batches.hpp>
 #include <emplace/graphs/model_builder.hpp>
 
 #include <fmt/format.h>
@@ -144,8 +144,8 @@ OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
 }
 
 OpGraph build(const Params& params, const Design& design) {
-  return in_micro_batches(params, params.get<std::int64_t>("batch"),
-                          [&](std::int64_t examples) { return step(params, design, examples); });
+  return divide_batch(params, params.get<std::int64_t>("batch"),
+                      [&](std::int64_t examples) { return step(params, design, examples); });
 }
 
 const GraphRegistration kRegistration(family_model({

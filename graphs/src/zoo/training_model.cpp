@@ -1,9 +1,11 @@
 #include "training_model.hpp"
 
+#include "transforms/batch_division.hpp"
+
 #include <emplace/graphs/gradients.hpp>
-#include <emplace/graphs/micro_batches.hpp>
 #include <emplace/graphs/mixed_precision.hpp>
 #include <emplace/graphs/optimizer.hpp>
+#include <emplace/graphs/recomputation.hpp>
 
 #include <fmt/format.h>
 
@@ -30,7 +32,12 @@ std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int6
                         .default_value = std::move(optimizer),
                         .choices = optimizer_names(),
                         .summary = "what updates the parameters"});
-  std::ranges::move(micro_batch_parameters(), std::back_inserter(parameters));
+  parameters.push_back({.name = "recompute",
+                        .default_value = std::string("none"),
+                        .summary =
+                            "scopes whose forward ops run again in the backward pass "
+                            "instead of keeping their results: none, all, or a name with *"});
+  std::ranges::move(batch_division_parameters(), std::back_inserter(parameters));
   return parameters;
 }
 
@@ -43,7 +50,8 @@ OpGraph training_step(OpGraph forward, const Params& params) {
   if (!params.get<bool>("training")) {
     return forward;
   }
-  return training_graph(forward, find_optimizer(params.get<std::string>("optimizer")));
+  return recompute(training_graph(forward, find_optimizer(params.get<std::string>("optimizer"))),
+                   params.get<std::string>("recompute"));
 }
 
 GraphModel training_model(TrainingModel model) {
@@ -53,7 +61,7 @@ GraphModel training_model(TrainingModel model) {
           .parameters = training_parameters(std::move(model.parameters), model.batch,
                                             model.examples, std::move(model.optimizer)),
           .build = [forward = std::move(model.forward)](const Params& params) {
-            return in_micro_batches(
+            return divide_batch(
                 params, [&](const Params& part) { return training_step(forward(part), part); });
           }};
 }

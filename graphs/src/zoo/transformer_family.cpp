@@ -3,9 +3,9 @@
 // what the parameters say; lengths and batches in sixteenths of that.
 
 #include "transformer_layers.hpp"
+#include "transforms/batch_division.hpp"
 
 #include <emplace/graphs/graph_family.hpp>
-#include <emplace/graphs/micro_batches.hpp>
 
 #include <fmt/format.h>
 
@@ -70,8 +70,8 @@ OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
 }
 
 OpGraph build(const Params& params, const Design& design) {
-  return in_micro_batches(params, design[3],
-                          [&](std::int64_t examples) { return step(params, design, examples); });
+  return divide_batch(params, design[3],
+                      [&](std::int64_t examples) { return step(params, design, examples); });
 }
 
 const GraphRegistration kRegistration(family_model({

@@ -1,8 +1,10 @@
 #pragma once
 
 // The ready ops of each device, in the order in which it runs them (rule 1 of the `physical` engine
-// in docs/concepts/simulation.md): those of the highest priority of the placement first, where it
-// has priorities; then first come, first served, or the longest path first.
+// in docs/concepts/simulation.md): those of the highest priority first; then first come, first
+// served, or the longest path first.
+
+#include "priorities.hpp"
 
 #include <emplace/base/id_vector.hpp>
 #include <emplace/sim/placement.hpp>
@@ -68,13 +70,8 @@ class ReadyQueues {
   };
 
   bool runs_before(const Entry& a, const Entry& b) const {
-    if (!priorities_.empty()) {
-      const Grouping& grouping = problem_.grouping();
-      const Priority one = priorities_[grouping.group_of(a.op)];
-      const Priority other = priorities_[grouping.group_of(b.op)];
-      if (one != other) {
-        return one > other;
-      }
+    if (const auto order = priorities_.compare(a.op, b.op); order != 0) {
+      return order > 0;
     }
     if (by_critical_path_ && problem_.priority_us(a.op) != problem_.priority_us(b.op)) {
       return problem_.priority_us(a.op) > problem_.priority_us(b.op);
@@ -84,8 +81,8 @@ class ReadyQueues {
 
   const Problem& problem_;
   const bool by_critical_path_;
-  IdSpan<GroupId, const Priority> priorities_;  // of the placement
-  bool is_heap_;                                // else sorted
+  Priorities priorities_;
+  bool is_heap_;  // else sorted
   IdVector<DeviceId, Queue> queues_;
   std::vector<Entry> storage_;
 };

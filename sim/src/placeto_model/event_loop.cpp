@@ -21,7 +21,8 @@ EventLoop::EventLoop(const Problem& problem, const CostTable& costs, const OpTab
       transfer_start_us_(times.transfer_start_us),
       transfer_end_us_(times.transfer_end_us),
       more_consumers_(table.more_consumers.data()),
-      gap_after_transfer_us_(times.gap_after_transfer_us) {
+      gap_after_transfer_us_(times.gap_after_transfer_us),
+      priorities_(problem) {
   const auto num_ops = static_cast<std::size_t>(problem.num_ops());
   const auto num_devices = static_cast<std::size_t>(problem.num_devices());
   state_.resize(num_ops + 1);
@@ -45,7 +46,7 @@ void EventLoop::run(const Placement& placement, IdSpan<DeviceId, const PlacedOps
 // Runs the next op of a device, sends what other devices want of it, and notifies its consumers
 // when they will have what they read (rules 7 to 9).
 void EventLoop::dispatch(DeviceState& device) {
-  if (!priorities_.empty()) [[unlikely]] {
+  if (priorities_.exist()) [[unlikely]] {
     choose_by_priority(device);
   }
   const Dispatched dispatched = start_next_op(device);
@@ -85,8 +86,8 @@ void EventLoop::reset(const Placement& placement, IdSpan<DeviceId, const PlacedO
     state_[op] = {
         {0, static_cast<std::uint64_t>(op)}, problem_.num_parents(op), slot_of_device_[device]};
   }
-  priorities_ = placement.priorities();
-  if (placement.has_priorities()) {
+  priorities_.set(placement);
+  if (priorities_.exist()) {
     for (std::size_t slot = 0; slot < num_slots_; ++slot) {
       ready_[slot].clear();
       ready_[slot].reserve(loads[devices_[slot].device].num_ops);
@@ -232,7 +233,7 @@ inline auto EventLoop::place_in_queue(OpId op) const {
 void EventLoop::insert_by_time(DeviceState& device, ReadyOp* last) {
   const ReadyOp inserted = *last;
   const ReadyOp* const first =
-      device.queue_head + (priorities_.empty() ? 0 : ready_[device.slot].size());
+      device.queue_head + (priorities_.exist() ? ready_[device.slot].size() : 0);
   while (last != first && (last[-1].at > inserted.at ||
                            (last[-1].at == inserted.at &&
                             place_in_queue(last[-1].op) > place_in_queue(inserted.op)))) {
@@ -247,10 +248,8 @@ void EventLoop::insert_by_time(DeviceState& device, ReadyOp* last) {
 void EventLoop::choose_by_priority(DeviceState& device) {
   std::vector<OpId>& ready = ready_[device.slot];
   const auto runs_after = [this](OpId a, OpId b) {
-    const Grouping& grouping = problem_.grouping();
-    const Priority one = priorities_[grouping.group_of(a)];
-    const Priority other = priorities_[grouping.group_of(b)];
-    return one != other ? one < other : place_in_queue(a) > place_in_queue(b);
+    const auto order = priorities_.compare(a, b);
+    return order != 0 ? order < 0 : place_in_queue(a) > place_in_queue(b);
   };
   for (const ReadyOp* entry = device.queue_head + ready.size();
        entry != device.queue_tail && entry->at <= device.dispatch_at; ++entry) {

@@ -18,6 +18,7 @@
 // write `if`, and consumers and devices in blocks that are filled up with sentinels.
 
 #include "op_table.hpp"
+#include "priorities.hpp"
 #include "step_times.hpp"
 #include "time_bits.hpp"
 
@@ -140,10 +141,10 @@ class EventLoop {
   std::vector<DeviceState> devices_;  // filled up to a whole block; the last is the sentinel's
   std::vector<ReadyOp> queue_storage_;
   IdVector<DeviceId, std::uint32_t> slot_of_device_;
-  IdSpan<GroupId, const Priority> priorities_;  // of the placement; empty for most
-  std::vector<std::vector<OpId>> ready_;        // by slot: ready ops, a heap; with priorities only
-  std::uint64_t num_at_once_ = 0;               // deliveries that took no time so far
-  OpId* next_dispatched_ = nullptr;             // in `times_.dispatch_order`
+  Priorities priorities_;                 // none for most
+  std::vector<std::vector<OpId>> ready_;  // by slot: ready ops, a heap; with priorities only
+  std::uint64_t num_at_once_ = 0;         // deliveries that took no time so far
+  OpId* next_dispatched_ = nullptr;       // in `times_.dispatch_order`
 };
 
 }  // namespace emplace::placeto_model

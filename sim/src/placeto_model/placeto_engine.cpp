@@ -51,7 +51,7 @@ void PlacetoEngine::run_in_full(const Placement& placement, double cutoff_us) {
 }
 
 const SimResult& PlacetoEngine::start(const Placement& base) {
-  has_priorities_ = base.has_priorities();
+  has_priorities_ = base.has_priorities() || !problem_.priorities().empty();
   base_ = Base::kLastRun;
   run(base, kNoCutoff);
   std::copy(loads_.begin(), loads_.end(), base_loads_.begin());

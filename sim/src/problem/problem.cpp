@@ -88,12 +88,6 @@ void Problem::add_up_members() {
   }
 }
 
-// As orders_micro_batches() in op_graph.hpp.
-bool Problem::orders_micro_batches(const Use& use) const {
-  return use.output == Dependency::kControl &&
-         op(use.producer).micro_batch != op(use.consumer).micro_batch;
-}
-
 // Each output that crosses counts once; the uses of an output are next to each other.
 void Problem::find_edges() {
   std::vector<GroupEdge> edges;
@@ -104,8 +98,9 @@ void Problem::find_edges() {
     for (const OpId op : grouping_.members(producer)) {
       for (auto [use, end] = uses_of(op); use < end; ++use) {
         const OutputId output = uses()[use].output;
-        const GroupId consumer = grouping_.group_of(uses()[use].consumer);
-        if (consumer == producer || orders_micro_batches(uses()[use])) {
+        const OpId reader = uses()[use].consumer;
+        const GroupId consumer = grouping_.group_of(reader);
+        if (consumer == producer || orders_micro_batches(output, this->op(op), this->op(reader))) {
           continue;
         }
         if (found[consumer] <= before) {

@@ -89,6 +89,12 @@ void OpProblem::compile_uses(Compiled& ops) const {
     ops.inputs[next[ops.uses[use].consumer]++] = use;
   }
 
+  if (std::ranges::any_of(ops.order, [&](OpId op) { return graph[index_of(op)].priority > 0; })) {
+    for (OpId op = 0; op < ops.num_ops; ++op) {
+      ops.priorities.push_back(graph[index_of(op)].priority);
+    }
+  }
+
   ops.priority_us.assign(n, 0.0);
   for (auto op = ops.order.rbegin(); op != ops.order.rend(); ++op) {
     double after_us = 0;

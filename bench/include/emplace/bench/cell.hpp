@@ -67,8 +67,8 @@ std::string_view to_string(CellStatus status);
 /// count as near it.
 inline constexpr double kNearBest = 0.02;
 
-/// The number of draws in which the placements of cells are compared (replicas.hpp).
-inline constexpr std::int64_t kCellReplicas = 200;
+/// The number of draws in which the placements of cells are compared (draws.hpp).
+inline constexpr std::int64_t kCellDraws = 200;
 
 /// Describes a placement that was better than all before it.
 struct Improvement {
@@ -105,9 +105,9 @@ struct CellResult {
   /// kHistoryStep below the last entry up to there, which fits if that does. Empty if nothing was
   /// evaluated, and if the cell failed.
   std::vector<Improvement> history{};
-  /// Step times of the placement in kCellReplicas draws of the costs, which are the same for all
+  /// Step times of the placement in kCellDraws draws of the costs, which are the same for all
   /// cells of a problem; empty if no cost there has a relative deviation, and if the cell failed.
-  std::vector<double> replicas_us{};
+  std::vector<double> draws_us{};
 };
 
 /// Returns 16 hexadecimal digits, the hash of the groups' devices and priorities.

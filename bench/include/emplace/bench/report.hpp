@@ -12,7 +12,7 @@
 // soon they are as fast as the baseline's final median step time.
 //
 // If costs have relative deviations, each agent but the fastest has the share of draws of the costs
-// (replicas.hpp) in which its step is longer than that of the fastest. Below kSurelySlower, the
+// (draws.hpp) in which its step is longer than that of the fastest. Below kSurelySlower, the
 // difference is within the uncertainty of costs. Of several repetitions, the one with the upper
 // median step time counts.
 //

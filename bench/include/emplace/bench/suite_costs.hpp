@@ -6,7 +6,7 @@
 //
 // A cell simulates as often as its budget of evaluations allows, or counts as one simulation if its
 // agent makes none; where costs have relative deviations, the draws in which placements are
-// compared (kCellReplicas) come on top. A training simulates all evaluations of its episodes. So
+// compared (kCellDraws) come on top. A training simulates all evaluations of its episodes. So
 // work is the same on every machine. What agents compute besides is not known, and not counted.
 
 #include <emplace/bench/cell.hpp>

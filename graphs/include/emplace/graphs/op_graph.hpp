@@ -47,12 +47,11 @@ inline OpId num_ops(const OpGraph& graph) { return static_cast<OpId>(boost::num_
 /// Adds an edge that passes `producer`'s output (or kControl) to `consumer` as its next input.
 void add_dependency(OpGraph& graph, OpId producer, std::int32_t output, OpId consumer);
 
-/// Says whether an edge only orders ops of different micro-batches. Such edges are a schedule; that
-/// one group runs before another and after it does not join them (grouping.hpp).
-inline bool orders_micro_batches(const OpGraph& graph, OpGraph::edge_descriptor edge) {
-  return graph[edge].output == Dependency::kControl &&
-         graph[boost::source(edge, graph)].micro_batch !=
-             graph[boost::target(edge, graph)].micro_batch;
+/// Says whether an edge from `producer` to `consumer` only orders ops of different micro-batches.
+/// Such edges are a schedule; that one group runs before another and after it does not join them
+/// (grouping.hpp).
+inline bool orders_micro_batches(std::int32_t output, const Op& producer, const Op& consumer) {
+  return output == Dependency::kControl && producer.micro_batch != consumer.micro_batch;
 }
 
 /// Returns every op after all of its producers, the op with the least id first if there is a

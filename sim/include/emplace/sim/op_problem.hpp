@@ -155,6 +155,9 @@ class OpProblem {
   /// devices run the critical path first.
   double priority_us(OpId op) const { return ops_->priority_us[op]; }
 
+  /// Returns the priority of each op in the graph (`Op::priority`); empty if all are 0.
+  IdSpan<OpId, const std::int32_t> priorities() const { return ops_->priorities; }
+
   /// Returns the number of outputs of all ops together.
   OutputId num_outputs() const { return ops_->output_bytes.end_id(); }
 
@@ -246,6 +249,7 @@ class OpProblem {
     std::vector<UseId> inputs;
     IdVector<OpId, std::size_t> input_begin;
     IdVector<OpId, double> priority_us;
+    IdVector<OpId, std::int32_t> priorities;
     IdVector<OpId, UseId> viewed_input;
     IdVector<OutputId, OutputId> storage;
     IdVector<OpId, bool> works_in_place;

@@ -87,7 +87,6 @@ class Problem : public OpProblem {
  private:
   void add_up_members();
   void find_edges();
-  bool orders_micro_batches(const Use& use) const;
 
   std::size_t group_cell(GroupId group, DeviceId device) const {
     return static_cast<std::size_t>(device) * static_cast<std::size_t>(num_groups()) +

@@ -43,7 +43,7 @@ class Simulator {
   explicit Simulator(const Problem& problem);
 
   /// Prepares a workspace in which ops have other costs, which may change between runs
-  /// (replicas.hpp). Everything else follows the problem's own: priorities and groups' costs are
+  /// (draws.hpp). Everything else follows the problem's own: priorities and groups' costs are
   /// plans. Requires: both outlive it; costs for each op and profile of the problem, not negative,
   /// small enough for exact sums.
   Simulator(const Problem& problem, const CostTable& costs);

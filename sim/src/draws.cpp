@@ -5,7 +5,7 @@
 #include <emplace/base/random.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/op_key.hpp>
-#include <emplace/sim/replicas.hpp>
+#include <emplace/sim/draws.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <tbb/blocked_range.h>
@@ -42,9 +42,9 @@ struct Worker {
 };
 
 // Knows which costs vary, how far, and which of them together.
-class CostDraws {
+class CostSampler {
  public:
-  explicit CostDraws(const Problem& problem) : problem_(problem) {
+  explicit CostSampler(const Problem& problem) : problem_(problem) {
     std::vector<bool> seen(problem.cluster().profiles.size(), false);
     for (DeviceId device = 0; device < problem.num_devices(); ++device) {
       const std::size_t profile = problem.device(device).profile;
@@ -55,7 +55,7 @@ class CostDraws {
     }
   }
 
-  // Gives the worker the costs of one replica.
+  // Gives the worker the costs of one draw.
   void draw(RandomStream random, Worker& worker) const {
     worker.normals.resize(normals_.size());
     draw_normals(random, worker.normals);
@@ -156,42 +156,41 @@ class CostDraws {
 };
 
 // Returns 1 where the first beats the second, 0 where the second beats the first, 0.5 for a tie.
-double score(const Replicas& first, const Replicas& second, std::size_t replica) {
-  const bool first_fits = first.status[replica] == StepStatus::kOk;
-  const bool second_fits = second.status[replica] == StepStatus::kOk;
+double score(const Draws& first, const Draws& second, std::size_t draw) {
+  const bool first_fits = first.status[draw] == StepStatus::kOk;
+  const bool second_fits = second.status[draw] == StepStatus::kOk;
   if (!first_fits || !second_fits) {
     return first_fits ? 1 : second_fits ? 0 : 0.5;
   }
-  const double first_us = first.makespan_us[replica];
-  const double second_us = second.makespan_us[replica];
+  const double first_us = first.makespan_us[draw];
+  const double second_us = second.makespan_us[draw];
   return first_us < second_us ? 1 : second_us < first_us ? 0 : 0.5;
 }
 
 }  // namespace
 
-std::vector<Replicas> simulate_replicas(const Problem& problem,
-                                        std::span<const Placement> placements,
-                                        const ReplicaOptions& options) {
-  EMPLACE_CHECK(options.replicas >= 1 && options.replicas <= kMaxReplicas,
-                "expected 1 to {} replicas, found {}", kMaxReplicas, options.replicas);
-  const std::size_t count = options.replicas;
-  std::vector<Replicas> outcomes(placements.size());
-  for (Replicas& outcome : outcomes) {
+std::vector<Draws> simulate_draws(const Problem& problem, std::span<const Placement> placements,
+                                  const DrawOptions& options) {
+  EMPLACE_CHECK(options.draws >= 1 && options.draws <= kMaxDraws,
+                "expected 1 to {} draws, found {}", kMaxDraws, options.draws);
+  const std::size_t count = options.draws;
+  std::vector<Draws> outcomes(placements.size());
+  for (Draws& outcome : outcomes) {
     outcome.makespan_us.resize(count);
     outcome.status.resize(count);
   }
-  const CostDraws draws(problem);
+  const CostSampler sampler(problem);
   // Hashed, so that neighbouring seeds do not share all draws but one.
   const std::uint64_t first_stream = stable_hash("replica", options.seed);
   tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(problem); });
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count), [&](const auto& range) {
     Worker& worker = workers.local();
-    for (std::size_t replica = range.begin(); replica < range.end(); ++replica) {
-      draws.draw(RandomStream(first_stream + replica), worker);
+    for (std::size_t draw = range.begin(); draw < range.end(); ++draw) {
+      sampler.draw(RandomStream(first_stream + draw), worker);
       for (std::size_t at = 0; at < placements.size(); ++at) {
         const SimResult& result = worker.simulator.run(placements[at]);
-        outcomes[at].makespan_us[replica] = result.makespan_us;
-        outcomes[at].status[replica] = result.status;
+        outcomes[at].makespan_us[draw] = result.makespan_us;
+        outcomes[at].status[draw] = result.status;
       }
     }
   });
@@ -206,17 +205,17 @@ OpId num_uncertain_costs(const Problem& problem, const Placement& placement) {
   return count;
 }
 
-ReplicaSummary summarize(const Replicas& replicas) {
-  std::vector<double> sorted = replicas.makespan_us;
-  EMPLACE_CHECK(!sorted.empty(), "no replicas");
+DrawSummary summarize(const Draws& draws) {
+  std::vector<double> sorted = draws.makespan_us;
+  EMPLACE_CHECK(!sorted.empty(), "no draws");
   std::sort(sorted.begin(), sorted.end());
   const auto count = static_cast<double>(sorted.size());
-  ReplicaSummary summary{.median_us = nearest_rank(sorted, 50),
-                         .p05_us = nearest_rank(sorted, 5),
-                         .p95_us = nearest_rank(sorted, 95),
-                         .out_of_memory = std::count(replicas.status.begin(), replicas.status.end(),
-                                                     StepStatus::kOutOfMemory)};
-  // From the median on, so that equal replicas have exactly their makespan as mean.
+  DrawSummary summary{.median_us = nearest_rank(sorted, 50),
+                      .p05_us = nearest_rank(sorted, 5),
+                      .p95_us = nearest_rank(sorted, 95),
+                      .out_of_memory = std::count(draws.status.begin(), draws.status.end(),
+                                                  StepStatus::kOutOfMemory)};
+  // From the median on, so that equal draws have exactly their makespan as mean.
   double sum_us = 0;
   for (const double makespan_us : sorted) {
     sum_us += makespan_us - summary.median_us;
@@ -230,17 +229,17 @@ ReplicaSummary summarize(const Replicas& replicas) {
   return summary;
 }
 
-ReplicaComparison compare(const Replicas& first, const Replicas& second) {
-  const std::size_t replicas = first.makespan_us.size();
-  EMPLACE_CHECK(replicas > 0 && second.makespan_us.size() == replicas,
-                "{} replicas cannot be compared with {}", replicas, second.makespan_us.size());
+DrawComparison compare(const Draws& first, const Draws& second) {
+  const std::size_t draws = first.makespan_us.size();
+  EMPLACE_CHECK(draws > 0 && second.makespan_us.size() == draws,
+                "{} draws cannot be compared with {}", draws, second.makespan_us.size());
   double score_sum = 0;
   double difference_sum_us = 0;
-  for (std::size_t replica = 0; replica < replicas; ++replica) {
-    score_sum += score(first, second, replica);
-    difference_sum_us += first.makespan_us[replica] - second.makespan_us[replica];
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    score_sum += score(first, second, draw);
+    difference_sum_us += first.makespan_us[draw] - second.makespan_us[draw];
   }
-  const auto count = static_cast<double>(replicas);
+  const auto count = static_cast<double>(draws);
   const double p = score_sum / count;
   const double square = kNormalOf95Percent * kNormalOf95Percent;
   const double middle = (p + square / (2 * count)) / (1 + square / count);
