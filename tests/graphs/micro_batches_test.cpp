@@ -113,12 +113,12 @@ TEST(MicroBatches, WaitWithTheirInputsAndNotWithCastsOfWeights) {
 }
 
 TEST(MicroBatches, OfOneForwardOneBackwardPreferThatAndTheEarlier) {
-  const OpGraph graph = load_graph("vgg-16:batch=4,micro-batches=2,schedule=1f1b");
+  const OpGraph graph = load_graph("vgg-16:batch=4,micro-batches=2");
   const auto priority = [&](std::string_view name) { return find(graph, name).priority; };
   EXPECT_GT(priority("fc6/matmul/grad_right#1"), priority("fc6/matmul"));
   EXPECT_GT(priority("fc6/matmul/grad_right"), priority("fc6/matmul/grad_right#1"));
   EXPECT_GT(priority("fc6/matmul"), priority("fc6/matmul#1"));
-  EXPECT_EQ(priority("fc6/matmul/weights"), 0);
+  EXPECT_GT(priority("fc6/matmul/weights"), priority("fc6/matmul/grad_right"));
 }
 
 TEST(MicroBatches, AreAllInFlightByTheScheduleOfGPipe) {

@@ -46,9 +46,9 @@ OpGraph in_parts(std::int64_t batch, std::int64_t count, std::string_view parts,
 MicroBatchSchedule schedule_of(const Params& params) {
   using enum MicroBatchSchedule::Order;
   const auto& name = params.get<std::string>("schedule");
-  return {.order = name == "gpipe"  ? kGPipe
-                   : name == "1f1b" ? kOneForwardOneBackward
-                                    : kAsReady,
+  return {.order = name == "1f1b"    ? kOneForwardOneBackward
+                   : name == "gpipe" ? kGPipe
+                                     : kAsReady,
           .in_flight = params.get<std::int64_t>("in-flight")};
 }
 
@@ -62,10 +62,10 @@ std::vector<ParamSpec> batch_division_parameters() {
                        "parts of the batch that pass through the devices one after the other; "
                        "their gradients are added up"),
           {.name = "schedule",
-           .default_value = std::string("as-ready"),
-           .choices = {"as-ready", "gpipe", "1f1b"},
-           .summary = "when micro-batches run: once their inputs are there; all forward passes "
-                      "before any backward pass; or backward passes first of what is ready"},
+           .default_value = std::string("1f1b"),
+           .choices = {"1f1b", "gpipe", "as-ready"},
+           .summary = "which micro-batch a device takes of those that are ready: backward passes "
+                      "first; all forward passes before any backward pass; or what is ready first"},
           whole_number("in-flight", 0, 0, 65536,
                        "how many micro-batches may be between the start of their forward and the "
                        "end of their backward pass, which limits memory; 0: all")};

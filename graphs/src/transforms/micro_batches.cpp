@@ -42,8 +42,8 @@ class Splitter {
       connect(part);
     }
     add_updates();
-    if (schedule.order == MicroBatchSchedule::Order::kOneForwardOneBackward) {
-      set_priorities();
+    if (schedule.order != MicroBatchSchedule::Order::kAsReady) {
+      set_priorities(schedule.order == MicroBatchSchedule::Order::kOneForwardOneBackward);
     }
     order_passes(schedule);
     validate(graph_, graph_[boost::graph_bundle].name);
@@ -129,12 +129,17 @@ class Splitter {
     }
   }
 
-  void set_priorities() {
+  // Early micro-batches first, each as far as it gets; backward ops first if told so. A variable
+  // must not wait for what could run without it.
+  void set_priorities(bool backward_first) {
     const auto count = static_cast<std::int32_t>(parts_.size());
     for (OpId op = 0; op < num_ops(graph_); ++op) {
       Op& here = graph_[index_of(op)];
-      if (!is_there_once(here)) {
-        here.priority = count - here.micro_batch + (here.phase == Phase::kBackward ? count : 0);
+      if (here.kind == "variable") {
+        here.priority = 2 * count + 1;
+      } else if (here.phase != Phase::kUpdate) {
+        const bool is_preferred = backward_first && here.phase == Phase::kBackward;
+        here.priority = count - here.micro_batch + (is_preferred ? count : 0);
       }
     }
   }

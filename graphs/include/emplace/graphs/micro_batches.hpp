@@ -15,15 +15,15 @@
 
 namespace emplace {
 
-/// Says when micro-batches run.
+/// Says when micro-batches run. Of what is ready, a device takes the earliest micro-batch, unless
+/// the order is kAsReady.
 struct MicroBatchSchedule {
   enum class Order : std::uint8_t {
-    kAsReady,                ///< an op runs once its inputs are there
+    kOneForwardOneBackward,  ///< backward passes come before forward passes
     kGPipe,                  ///< backward passes begin when all forward passes have ended
-    kOneForwardOneBackward,  ///< of what is ready, a device runs backward ops, and early
-                             ///< micro-batches, first
+    kAsReady,                ///< what is ready first comes first
   };
-  Order order = Order::kAsReady;
+  Order order = Order::kOneForwardOneBackward;
   /// At most so many are between the start of their forward and the end of their backward pass; 0
   /// for all. Requires: 0 for kGPipe.
   std::int64_t in_flight = 0;
