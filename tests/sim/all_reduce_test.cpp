@@ -23,6 +23,7 @@ OpGraph step(std::int64_t numbers) {
                                     {.name = "gradient", .output_bytes = 4 * numbers},
                                     {.name = "update", .producers = {1, 0}}});
   graph[0].kind = "variable";
+  graph[0].outputs[0].shape = {numbers};
   graph[1].phase = Phase::kBackward;
   graph[1].outputs[0].shape = {numbers};
   graph[2].phase = Phase::kUpdate;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace emplace::physical {
 namespace {
@@ -16,6 +17,9 @@ void remove_from(std::vector<std::int32_t>& list, IdVector<std::int32_t, Owner>&
   owners[list.back()].position = position;
   list.pop_back();
 }
+
+// On a smaller network, changes reach most routes, and finding them costs more than it saves.
+constexpr std::size_t kManyLinks = 128;
 
 }  // namespace
 
@@ -57,8 +61,12 @@ Network::Network(const Topology& topology, DeviceId num_devices, std::int32_t ma
   std::partial_sum(list_begin_.begin(), list_begin_.end(), list_begin_.begin());
   lists_.resize(shared_.size());
   open_at_.resize(links_.size());
+  opened_in_.resize(links_.size());
+  reached_in_.resize(routes_.size());
   fixed_in_.resize(routes_.size());
   busy_links_.reserve(links_.size());
+  changed_links_.reserve(links_.size());
+  reached_routes_.reserve(routes_.size());
   open_links_.resize(links_.size());
   admitted_.reserve(max_flows);
 }
@@ -72,6 +80,7 @@ void Network::reset() {
   }
   busy_routes_.clear();
   busy_links_.clear();
+  changed_links_.clear();
   admitted_.clear();
   has_changed_ = false;
   must_fill_ = false;
@@ -120,9 +129,16 @@ inline void Network::start(std::int32_t flow, double now_us) {
       use.position = static_cast<std::int32_t>(busy_links_.size());
       busy_links_.push_back(link);
     }
+    mark_as_changed(link);
     must_fill_ |= use.num_routes > 1;
   }
   has_changed_ = true;
+}
+
+inline void Network::mark_as_changed(std::int32_t link) {
+  if (!std::exchange(links_[link].has_changed, true)) {
+    changed_links_.push_back(link);
+  }
 }
 
 // Puts a route at the end of all busy ones and of the lists of its links.
@@ -187,6 +203,7 @@ inline void Network::stop_first(Route& route) {
     if (--use.num_flows == 0) {
       remove_from(busy_links_, links_, use.position);
     }
+    mark_as_changed(link);
     must_fill_ |= use.num_routes > (is_idle ? 0 : 1);
   }
   for (const std::int32_t link : fifo_links(id)) {
@@ -214,16 +231,19 @@ void Network::share(double now_us) {
   }
   admitted_.clear();
   has_changed_ = false;
-  const bool is_filled = must_fill_;
-  if (must_fill_) {
-    must_fill_ = false;
+  const bool is_filled = std::exchange(must_fill_, false);
+  if (is_filled) {
     fill(now_us);
   }
+  for (const std::int32_t link : changed_links_) {
+    links_[link].has_changed = false;
+  }
+  changed_links_.clear();
   next_end_us_ = kInfinity;
   for (const std::int32_t id : busy_routes_) {
     Route& route = routes_[id];
     if (route.is_stale) {
-      if (!is_filled) {
+      if (!is_filled || fixed_in_[id] != filling_) {
         set_rate(route, rate_alone(id), now_us);
       }
       const double left = flows_[route.first].end_at - route.served;
@@ -239,12 +259,18 @@ double Network::rate_alone(std::int32_t id) const {
   return std::min(limit_[id], bottleneck_[id] / routes_[id].num_flows);
 }
 
-// Gives each busy route its max-min fair rate.
+// Gives each route that the changes reach its max-min fair rate.
 void Network::fill(double now_us) {
   ++filling_;
-  open_links();
+  num_open_links_ = 0;
+  reached_routes_.clear();
+  if (links_.size() >= kManyLinks) {
+    reach();
+  } else {
+    reach_all();
+  }
   double rate = 0;
-  for (std::size_t num_open = busy_routes_.size(); num_open > 0;) {
+  for (std::size_t num_open = reached_routes_.size(); num_open > 0;) {
     const OpenLink narrowest = find_narrowest();
     // Rates never fall from one link to the next, but for rounding.
     rate = std::max(rate, narrowest.left / narrowest.unfixed);
@@ -253,14 +279,36 @@ void Network::fill(double now_us) {
   }
 }
 
-// Opens all busy links.
-inline void Network::open_links() {
-  num_open_links_ = busy_links_.size();
+// Finds the routes that links join, directly or through others, to those with changes, and opens
+// their links.
+inline void Network::reach() {
+  for (const std::int32_t link : changed_links_) {
+    open(link);
+  }
   for (std::size_t at = 0; at < num_open_links_; ++at) {
-    const std::int32_t link = busy_links_[at];
-    const LinkUse& use = links_[link];
-    open_links_[at] = {use.bytes_per_us, static_cast<double>(use.num_flows), link};
-    open_at_[link] = static_cast<std::int32_t>(at);
+    for (const std::int32_t route : busy_routes_of(open_links_[at].link)) {
+      if (std::exchange(reached_in_[route], filling_) != filling_) {
+        reached_routes_.push_back(route);
+        for (const std::int32_t link : shared_links(route)) {
+          open(link);
+        }
+      }
+    }
+  }
+}
+
+inline void Network::reach_all() {
+  reached_routes_.assign(busy_routes_.begin(), busy_routes_.end());
+  for (const std::int32_t link : busy_links_) {
+    open(link);
+  }
+}
+
+inline void Network::open(std::int32_t link) {
+  const LinkUse& use = links_[link];
+  if (use.num_flows > 0 && std::exchange(opened_in_[link], filling_) != filling_) {
+    open_at_[link] = static_cast<std::int32_t>(num_open_links_);
+    open_links_[num_open_links_++] = {use.bytes_per_us, static_cast<double>(use.num_flows), link};
   }
 }
 
@@ -288,7 +336,7 @@ inline Network::OpenLink Network::find_narrowest() {
 // Fixes the routes whose flows could not use `rate`; returns how many.
 std::size_t Network::fix_limited(double rate, double now_us) {
   std::size_t num_fixed = 0;
-  for (const std::int32_t route : busy_routes_) {
+  for (const std::int32_t route : reached_routes_) {
     if (fixed_in_[route] != filling_ && limit_[route] <= rate) {
       fix(route, limit_[route], now_us);
       ++num_fixed;

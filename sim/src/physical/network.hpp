@@ -8,10 +8,11 @@
 // its start plus the flow's bytes. Clocks are read only when their rate changes. Rates are max-min
 // fair by progressive filling (Bertsekas and Gallager, Data Networks, 1992, 6.5.2): the link with
 // the least share for each of its flows fixes them; what they use is taken off their other links;
-// and so on. A route whose links no other route uses at the time just divides the narrowest. A
-// `fifo` link admits one flow at a time, in order of arrival, and a flow moves when
-// all its `fifo` links admit it. Arrivals have one order, so the first can always move. A `fatpipe`
-// link is a limit for each flow alone.
+// and so on. Only routes that shared links join to one whose flows changed can have other rates
+// than before. A route whose links no other route uses at the time just divides the narrowest. A
+// `fifo` link admits one flow at a time, in order of arrival, and a flow moves when all its `fifo`
+// links admit it. Arrivals have one order, so the first can always move. A `fatpipe` link is a
+// limit for each flow alone.
 
 #include <emplace/base/id_vector.hpp>
 #include <emplace/profiles/topology.hpp>
@@ -89,6 +90,7 @@ class Network {
     std::int32_t num_flows = 0;   // that move
     std::int32_t num_routes = 0;  // busy routes over it
     std::int32_t position = 0;    // among the busy links
+    bool has_changed = false;     // whether some flow over it started or ended since share()
     std::int32_t first = kNone;   // fifo: the queue, of nodes
     std::int32_t last = kNone;
   };
@@ -123,8 +125,11 @@ class Network {
   std::int32_t meld(std::int32_t a, std::int32_t b);
   std::int32_t meld_all(std::int32_t first);
   double rate_alone(std::int32_t id) const;
+  void mark_as_changed(std::int32_t link);
   void fill(double now_us);
-  void open_links();
+  void reach();
+  void reach_all();
+  void open(std::int32_t link);
   OpenLink find_narrowest();
   std::size_t fix_limited(double rate, double now_us);
   std::size_t fix_routes_of(std::int32_t link, double rate, double now_us);
@@ -150,17 +155,21 @@ class Network {
   IdVector<std::int32_t, Route> routes_;
   IdVector<std::int32_t, Flow> flows_;
   IdVector<std::int32_t, LinkUse> links_;
-  IdVector<std::int32_t, Node> nodes_;              // max_fifo_ for each flow
-  std::vector<std::int32_t> busy_routes_;           // with flows that move
-  std::vector<std::int32_t> busy_links_;            // of those routes
-  std::vector<OpenLink> open_links_;                // while sharing: of busy links
-  std::size_t num_open_links_ = 0;                  // while sharing
-  IdVector<std::int32_t, std::int32_t> open_at_;    // while sharing: where each link is therein
-  IdVector<std::int32_t, std::uint64_t> fixed_in_;  // the last filling that fixed each route
-  std::uint64_t filling_ = 0;                       // how often rates were filled in
-  std::vector<std::int32_t> admitted_;              // flows to start at the next share()
-  bool has_changed_ = false;                        // whether some flow started or ended
-  bool must_fill_ = false;                          // whether it shares a link with another route
+  IdVector<std::int32_t, Node> nodes_;     // max_fifo_ for each flow
+  std::vector<std::int32_t> busy_routes_;  // with flows that move
+  std::vector<std::int32_t> busy_links_;   // of those routes
+  std::vector<std::int32_t> changed_links_;
+  std::vector<std::int32_t> reached_routes_;         // of the present filling: those with new rates
+  std::vector<OpenLink> open_links_;                 // while sharing: their links
+  std::size_t num_open_links_ = 0;                   // while sharing
+  IdVector<std::int32_t, std::int32_t> open_at_;     // while sharing: where each link is therein
+  IdVector<std::int32_t, std::uint64_t> opened_in_;  // the last filling that opened each link
+  IdVector<std::int32_t, std::uint64_t> reached_in_;  // the last filling that reached each route
+  IdVector<std::int32_t, std::uint64_t> fixed_in_;    // the last filling that fixed each route
+  std::uint64_t filling_ = 0;                         // how often rates were filled in
+  std::vector<std::int32_t> admitted_;                // flows to start at the next share()
+  bool has_changed_ = false;                          // whether some flow started or ended
+  bool must_fill_ = false;                            // whether it shares a link with another route
   double next_end_us_ = std::numeric_limits<double>::infinity();
 };
 
