@@ -60,18 +60,6 @@ TEST(PipelineDp, CutsWhereTransfersAreShort) {
   EXPECT_THAT(place("pipeline-expert", problem), ElementsAre(0, 1, 1));  // 9 and 10, not 11 and 8
 }
 
-// The best order of blocks is none that a depth-first walk takes: b and d have to be together.
-TEST(PipelineDp, FindsStagesThatNoDepthFirstOrderHas) {
-  const OpGraph part =
-      test::make_graph({{.name = "a", .cost_us = 6, .output_bytes = 1},
-                        {.name = "b", .cost_us = 6, .output_bytes = 1, .producers = {0}},
-                        {.name = "c", .cost_us = 6, .output_bytes = 30},
-                        {.name = "d", .cost_us = 6, .output_bytes = 1, .producers = {2}},
-                        {.name = "e", .cost_us = 24, .producers = {1, 3}}});
-  const Problem problem = in_micro_batches(part, 30, {.num_devices = 2});
-  EXPECT_LE(step_us("pipeline-dp", problem), step_us("pipeline-dp:ideals=1", problem));
-}
-
 TEST(PipelineExpert, CutsBetweenLayers) {
   const Problem problem = test::make_problem(
       test::make_graph({{.name = "a", .cost_us = 10, .scope = "one"},

@@ -7,13 +7,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <ranges>
 #include <utility>
 #include <vector>
 
 namespace emplace::agents {
 namespace {
 
-// The best contiguous stages for each number of devices, of which the fastest is taken.
+// The best contiguous stages for each number of devices, with transfers in the load and without, of
+// which the fastest is taken.
 class PipelineDp final : public Agent {
  public:
   explicit PipelineDp(const Params& params)
@@ -21,17 +24,24 @@ class PipelineDp final : public Agent {
 
   Placement place(const Problem& problem, Evaluator& evaluator) override {
     const StageGraph graph = without_idle_leaves(stage_graph(problem, problem.placeable_devices()));
-    const std::vector<Placement> candidates =
-        placements(problem, graph, MemoryReserve(problem.num_devices(), 0));
+    const MemoryReserve nothing(problem.num_devices(), 0);
+    std::vector<Placement> candidates = placements(problem, graph, nothing);
+    const Placement all_devices = candidates.front();
+    // Where transfers overlap with work, they are no load.
+    StageGraph without_transfers = graph;
+    without_transfers.nets.clear();
+    std::ranges::move(placements(problem, without_transfers, nothing),
+                      std::back_inserter(candidates));
     evaluator.evaluate(candidates);
     const Incumbent& incumbent = evaluator.incumbent();
     if (!incumbent.placement()) {
-      return candidates.back();
+      return all_devices;
     }
     if (incumbent.evaluation().status != EvaluationStatus::kOk) {
-      Placement fitted = fit_into_memory(
-          problem, evaluator.budget(), candidates.back(),
-          [&](const MemoryReserve& reserve) { return placements(problem, graph, reserve).back(); });
+      Placement fitted = fit_into_memory(problem, evaluator.budget(), all_devices,
+                                         [&](const MemoryReserve& reserve) {
+                                           return placements(problem, graph, reserve).front();
+                                         });
       if (evaluation_of(Simulator(problem).run(fitted)).better_than(incumbent.evaluation())) {
         return fitted;
       }
@@ -40,14 +50,14 @@ class PipelineDp final : public Agent {
   }
 
  private:
-  // Returns the placements of the best splits for 1, 2, ... devices, each once.
+  // Returns the placements of the best splits, each once, for all devices, one fewer, ...
   std::vector<Placement> placements(const Problem& problem, StageGraph graph,
                                     const MemoryReserve& reserve) const {
     keep_free(graph, reserve);
     std::vector<StageSplit> splits = splits_in_order_or_too_large(graph, depth_first_order(graph));
     splits.back() = split_over_ideals(graph, max_ideals_, std::move(splits.back()));
     std::vector<Placement> placements;
-    for (const StageSplit& split : splits) {
+    for (const StageSplit& split : std::views::reverse(splits)) {
       if (split.max_load_us < kInfinity) {
         Placement placement = placement_of(problem, graph, split);
         if (placements.empty() || placements.back() != placement) {
@@ -71,8 +81,9 @@ EMPLACE_REGISTER_AGENT(
          "least: its time for ops and for transfers in and out of its stage, each value once, with "
          "weights and optimizer slots within its memory. Backward ops and updates go with their "
          "forward ops. It is exact where the forward pass has few ideals, and otherwise along one "
-         "topological order. It evaluates the best splits for each number of devices and keeps "
-         "the fastest step. Use it for graphs in micro-batches.",
+         "topological order. It evaluates the best splits for each number of devices, also those "
+         "for loads without transfers, and keeps the fastest step. Use it for graphs in "
+         "micro-batches.",
      .reference = "Tarnawski et al., NeurIPS 2020; Narayanan et al., SOSP 2019 (PipeDream)",
      .parameters = {{.name = "ideals",
                      .default_value = std::int64_t{20000},
