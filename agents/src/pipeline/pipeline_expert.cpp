@@ -1,0 +1,80 @@
+#include "heuristic/memory_fit.hpp"
+#include "stage_graph.hpp"
+#include "stage_split.hpp"
+
+#include <emplace/agents/agent.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <vector>
+
+namespace emplace::agents {
+namespace {
+
+// Returns the placeable accelerators, or all placeable devices if there are none.
+std::vector<DeviceId> accelerators(const Problem& problem) {
+  const auto all = problem.placeable_devices();
+  std::vector<DeviceId> devices;
+  std::ranges::copy_if(all, std::back_inserter(devices), [&](DeviceId device) {
+    return !problem.profile(device).device_class.starts_with("cpu");
+  });
+  return devices.empty() ? std::vector<DeviceId>(all.begin(), all.end()) : devices;
+}
+
+std::vector<BlockId> all_blocks(BlockId count) {
+  std::vector<BlockId> blocks(index_of(count));
+  std::iota(blocks.begin(), blocks.end(), 0);
+  return blocks;
+}
+
+// Merges blocks that follow one another in `order` and have the same scope: a layer.
+StageGraph layers_of(const StageGraph& graph, const std::vector<BlockId>& order) {
+  IdVector<BlockId, BlockId> layer(order.size());
+  BlockId current = 0;
+  for (std::size_t at = 1; at < order.size(); ++at) {
+    const auto scope = graph.scopes[order[at]];
+    current += scope.empty() || scope != graph.scopes[order[at - 1]] ? 1 : 0;
+    layer[order[at]] = current;
+  }
+  return merged(graph, layer, current + 1);
+}
+
+// Contiguous stages of equal time, whole layers if they fit: a stage for each accelerator.
+class PipelineExpert final : public Agent {
+ public:
+  explicit PipelineExpert(const Params&) {}
+
+  Placement place(const Problem& problem, Evaluator& evaluator) override {
+    StageGraph graph = stage_graph(problem, accelerators(problem));
+    graph.nets.clear();  // transfers do not count
+    const std::vector<BlockId> order = depth_first_order(graph);
+    const auto stages = [&](const MemoryReserve& reserve) {
+      StageGraph groups = graph;
+      keep_free(groups, reserve);
+      const StageGraph layers = layers_of(groups, order);
+      const StageSplit split = splits_in_order(layers, all_blocks(layers.num_blocks())).back();
+      return split.max_load_us < kInfinity
+                 ? placement_of(problem, layers, split)
+                 : placement_of(problem, groups,
+                                splits_in_order_or_too_large(groups, order).back());
+    };
+    return fit_into_memory(problem, evaluator.budget(),
+                           stages(MemoryReserve(problem.num_devices(), 0)), stages);
+  }
+};
+
+EMPLACE_REGISTER_AGENT(
+    PipelineExpert,
+    {.name = "pipeline-expert",
+     .kind = AgentKind::kExpert,
+     .summary = "a pipeline: contiguous stages of equal time, one for each accelerator",
+     .description = "Cuts the forward pass, in topological order, into contiguous stages whose "
+                    "longest time is least, one for each accelerator. Cuts are between layers, "
+                    "which are runs of ops with one scope, and within layers where only that "
+                    "fits into memory. Backward ops and updates go with their forward ops. "
+                    "Use it as the baseline for graphs in micro-batches.",
+     .reference = "Huang et al. 2019, arXiv 1811.06965 (GPipe)"});
+
+}  // namespace
+}  // namespace emplace::agents
