@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -129,18 +130,22 @@ class Splitter {
     }
   }
 
-  // Early micro-batches first, each as far as it gets; backward ops first if told so. A variable
-  // must not wait for what could run without it.
+  // Early micro-batches first, and of their ops the last, so that each goes on as far as it can;
+  // backward ops first if told so. A variable must not wait for what could run without it.
   void set_priorities(bool backward_first) {
-    const auto count = static_cast<std::int32_t>(parts_.size());
+    std::vector<OpId> by_priority;
     for (OpId op = 0; op < num_ops(graph_); ++op) {
-      Op& here = graph_[index_of(op)];
-      if (here.kind == "variable") {
-        here.priority = 2 * count + 1;
-      } else if (here.phase != Phase::kUpdate) {
-        const bool is_preferred = backward_first && here.phase == Phase::kBackward;
-        here.priority = count - here.micro_batch + (is_preferred ? count : 0);
+      if (graph_[index_of(op)].phase != Phase::kUpdate) {
+        by_priority.push_back(op);
       }
+    }
+    std::ranges::sort(by_priority, {}, [&](OpId op) {
+      const Op& here = graph_[index_of(op)];
+      return std::tuple(here.kind == "variable", backward_first && here.phase == Phase::kBackward,
+                        -here.micro_batch, op);
+    });
+    for (std::size_t at = 0; at < by_priority.size(); ++at) {
+      graph_[index_of(by_priority[at])].priority = static_cast<std::int32_t>(at + 1);
     }
   }
 
