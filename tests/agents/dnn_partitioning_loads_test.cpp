@@ -157,9 +157,9 @@ struct Row {
   double expert;  // 0: no such file
   double optimum;
   std::size_t ideals;
-};
 
-void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+  friend std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+};
 
 constexpr double kTolerance = 1e-4;
 

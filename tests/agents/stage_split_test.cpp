@@ -100,6 +100,19 @@ TEST(StageSplit, KeepsWeightsWithinTheMemory) {
   EXPECT_THAT(fits.stages[0].blocks, ElementsAre(0, 1));
 }
 
+// 60 + 40 and 50 + 50 fit, but are not contiguous in the order of the ops.
+TEST(StageSplit, OverIdealsFitsWhereNoneInOrderDoes) {
+  const Problem problem =
+      test::make_problem(test::make_graph({{.name = "a", .persistent_bytes = 60},
+                                           {.name = "b", .persistent_bytes = 50},
+                                           {.name = "c", .persistent_bytes = 40},
+                                           {.name = "d", .persistent_bytes = 50}}),
+                         {.memory_bytes = 100});
+  const StageGraph graph = graph_of(problem);
+  EXPECT_EQ(best_in_order(graph).stages.size(), 0U);
+  EXPECT_DOUBLE_EQ(best_of_all(graph).max_load_us, 2);
+}
+
 TEST(StageSplit, GivesASlowDeviceLess) {
   const Problem problem = test::make_problem(test::chain_graph({10, 10, 10, 10, 10, 10}, 0),
                                              {.num_devices = 1, .with_slow_gpu = true});
@@ -148,7 +161,7 @@ TEST(StageGraph, HasBackwardGroupsWithTheForwardGroupThatTheyReadInTheirScope) {
   for (std::size_t op = 5; op < 10; ++op) {
     ops[op].phase = op == 9 ? Phase::kUpdate : Phase::kBackward;
   }
-  const StageGraph graph = graph_of(test::make_problem(std::move(ops)));
+  const StageGraph graph = graph_of(test::make_problem(ops));
   EXPECT_EQ(graph.num_blocks(), 5);
   EXPECT_THAT(graph.block_of, ElementsAre(0, 1, 2, 3, 4, 3, 1, 1, 0, 0));
 }
@@ -211,12 +224,15 @@ double load_of(const RandomProblem& random, const std::vector<std::size_t>& stag
       us += random.problem.cost_us(static_cast<OpId>(op), device);
       weights += random.ops[op].persistent_bytes;
       readers.erase(stage);
-      us += readers.empty() ? 0 : bytes;
+      us += readers.empty() ? 0.0 : bytes;
     } else if (readers.contains(stage)) {
       us += bytes;
     }
   }
-  return weights <= random.problem.memory_bytes(device) ? us : kInfinity;
+  if (weights > random.problem.memory_bytes(device)) {
+    return kInfinity;
+  }
+  return us;
 }
 
 // Tries all ways to give the ops to the devices, in any order of these, in which no value goes

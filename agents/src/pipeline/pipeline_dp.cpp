@@ -5,10 +5,12 @@
 #include <emplace/agents/agent.hpp>
 #include <emplace/sim/simulator.hpp>
 
+#include <boost/range/adaptor/reversed.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <ranges>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,7 +28,7 @@ class PipelineDp final : public Agent {
     const StageGraph graph = without_idle_leaves(stage_graph(problem, problem.placeable_devices()));
     const MemoryReserve nothing(problem.num_devices(), 0);
     std::vector<Placement> candidates = placements(problem, graph, nothing);
-    const Placement all_devices = candidates.front();
+    Placement all_devices = candidates.front();
     // Where transfers overlap with work, they are no load.
     StageGraph without_transfers = graph;
     without_transfers.nets.clear();
@@ -34,7 +36,8 @@ class PipelineDp final : public Agent {
                       std::back_inserter(candidates));
     evaluator.evaluate(candidates);
     const Incumbent& incumbent = evaluator.incumbent();
-    if (!incumbent.placement()) {
+    const std::optional<Placement>& best = incumbent.placement();
+    if (!best) {
       return all_devices;
     }
     if (incumbent.evaluation().status != EvaluationStatus::kOk) {
@@ -46,7 +49,7 @@ class PipelineDp final : public Agent {
         return fitted;
       }
     }
-    return *incumbent.placement();
+    return *best;
   }
 
  private:
@@ -54,15 +57,20 @@ class PipelineDp final : public Agent {
   std::vector<Placement> placements(const Problem& problem, StageGraph graph,
                                     const MemoryReserve& reserve) const {
     keep_free(graph, reserve);
-    std::vector<StageSplit> splits = splits_in_order_or_too_large(graph, depth_first_order(graph));
+    const std::vector<BlockId> order = depth_first_order(graph);
+    std::vector<StageSplit> splits = splits_in_order(graph, order);
     splits.back() = split_over_ideals(graph, max_ideals_, std::move(splits.back()));
+    if (splits.back().stages.empty()) {
+      splits = splits_in_order(without_limits(graph), order);
+    }
     std::vector<Placement> placements;
-    for (const StageSplit& split : std::views::reverse(splits)) {
-      if (split.max_load_us < kInfinity) {
-        Placement placement = placement_of(problem, graph, split);
-        if (placements.empty() || placements.back() != placement) {
-          placements.push_back(std::move(placement));
-        }
+    for (const StageSplit& split : boost::adaptors::reverse(splits)) {
+      if (split.stages.empty()) {
+        continue;
+      }
+      Placement placement = placement_of(problem, graph, split);
+      if (placements.empty() || placements.back() != placement) {
+        placements.push_back(std::move(placement));
       }
     }
     return placements;

@@ -53,11 +53,15 @@ class PipelineExpert final : public Agent {
       StageGraph groups = graph;
       keep_free(groups, reserve);
       const StageGraph layers = layers_of(groups, order);
-      const StageSplit split = splits_in_order(layers, all_blocks(layers.num_blocks())).back();
-      return split.max_load_us < kInfinity
-                 ? placement_of(problem, layers, split)
-                 : placement_of(problem, groups,
-                                splits_in_order_or_too_large(groups, order).back());
+      StageSplit split = splits_in_order(layers, all_blocks(layers.num_blocks())).back();
+      if (!split.stages.empty()) {
+        return placement_of(problem, layers, split);
+      }
+      split = splits_in_order(groups, order).back();
+      if (split.stages.empty()) {
+        split = splits_in_order(without_limits(groups), order).back();
+      }
+      return placement_of(problem, groups, split);
     };
     return fit_into_memory(problem, evaluator.budget(),
                            stages(MemoryReserve(problem.num_devices(), 0)), stages);

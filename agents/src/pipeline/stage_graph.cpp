@@ -1,12 +1,14 @@
 #include "stage_graph.hpp"
 
+#include <boost/range/adaptor/reversed.hpp>
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 namespace emplace::agents {
@@ -58,7 +60,7 @@ class HomeFinder {
       home_[group] = find(group);
     }
     // Those that read nothing go with what reads them.
-    for (const GroupId group : std::views::reverse(backward)) {
+    for (const GroupId group : boost::adaptors::reverse(backward)) {
       Position last_reader = 0;
       for (const GroupEdge& edge : problem.group_out_edges(group)) {
         last_reader = std::max(last_reader, home_[edge.consumer]);
@@ -176,7 +178,7 @@ std::vector<Net> joined(std::vector<Net> nets) {
 void add_uses(const Problem& problem, StageGraph& graph) {
   const auto block_of = [&](OpId op) { return graph.block_of[problem.grouping().group_of(op)]; };
   const auto is_forward = [&](OpId op) { return problem.op(op).phase == Phase::kForward; };
-  const bool has_phases = std::ranges::any_of(std::views::iota(0, +problem.num_ops()), is_forward);
+  const bool has_phases = std::ranges::any_of(problem.topological_order(), is_forward);
   std::vector<Net> nets;
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     const auto [begin, end] = problem.uses_of(op);
@@ -235,6 +237,13 @@ void keep_free(StageGraph& graph, const MemoryReserve& reserve) {
     }
     kind.capacity_bytes -= most;
   }
+}
+
+StageGraph without_limits(StageGraph graph) {
+  for (StageDevices& kind : graph.kinds) {
+    kind.capacity_bytes = std::numeric_limits<std::int64_t>::max();
+  }
+  return graph;
 }
 
 StageGraph merged(const StageGraph& graph, const IdVector<BlockId, BlockId>& into, BlockId count) {
@@ -307,7 +316,7 @@ StageGraph without_idle_leaves(const StageGraph& graph) {
   for (const BlockId block : order) {
     merge_if_idle_leaf(block, producers[block], graph.consumers[block]);
   }
-  for (const BlockId block : std::views::reverse(order)) {
+  for (const BlockId block : boost::adaptors::reverse(order)) {
     if (into[block] == block) {
       merge_if_idle_leaf(block, graph.consumers[block], producers[block]);
     }
@@ -353,7 +362,7 @@ std::vector<BlockId> depth_first_order(const StageGraph& graph) {
     const BlockId block = ready.back();
     ready.pop_back();
     order.push_back(block);
-    for (const BlockId consumer : std::views::reverse(graph.consumers[block])) {
+    for (const BlockId consumer : boost::adaptors::reverse(graph.consumers[block])) {
       if (--missing[consumer] == 0) {
         ready.push_back(consumer);
       }

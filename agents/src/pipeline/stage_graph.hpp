@@ -71,6 +71,9 @@ StageGraph stage_graph(const Problem& problem, std::span<const DeviceId> devices
 /// Lowers capacities by what is to be kept free on some device of a kind.
 void keep_free(StageGraph& graph, const MemoryReserve& reserve);
 
+/// Returns the graph for devices of any capacity.
+StageGraph without_limits(StageGraph graph);
+
 /// Merges blocks: each into the block `into[block]` of a new graph. Requires: the new blocks are
 /// `count`, and form a DAG.
 StageGraph merged(const StageGraph& graph, const IdVector<BlockId, BlockId>& into, BlockId count);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -333,8 +332,8 @@ class LoadTable {
   void extend(std::size_t ideal) {
     live_.clear();
     for (const DeviceSets::Growth& growth : sets_.growths) {
-      if (cell(ideal, growth.from).max_load_us <= bound_us_ &&
-          may_lead_to_all(ideal, growth.from)) {
+      const double load_us = cell(ideal, growth.from).max_load_us;
+      if (load_us < kInfinity && load_us <= bound_us_ && may_lead_to_all(ideal, growth.from)) {
         live_.push_back(&growth);
       }
     }
@@ -498,18 +497,6 @@ std::vector<StageSplit> splits_in_order(const StageGraph& graph, std::span<const
       }
       stage.blocks = std::move(blocks);
     }
-  }
-  return splits;
-}
-
-std::vector<StageSplit> splits_in_order_or_too_large(StageGraph graph,
-                                                     std::span<const BlockId> order) {
-  std::vector<StageSplit> splits = splits_in_order(graph, order);
-  if (splits.back().max_load_us == kInfinity) {
-    for (StageDevices& kind : graph.kinds) {
-      kind.capacity_bytes = std::numeric_limits<std::int64_t>::max();
-    }
-    splits = splits_in_order(graph, order);
   }
   return splits;
 }

@@ -40,16 +40,12 @@ struct StageSplit {
 /// equal time, only the ends where the fewest bytes cross are tried.
 inline constexpr std::size_t kMaxOrderedBlocks = 4000;
 
-/// Above so many numbers of devices of each kind, stages take devices in the order of `kinds`.
-inline constexpr std::size_t kMaxDeviceSets = 1024;
+/// Above so many sets of devices, stages take devices in the order of `kinds`.
+inline constexpr std::size_t kMaxDeviceSets = 300;
 
 /// Returns the best split among those along `order`, for 1, 2, ... devices up to all of them; a
 /// split may need fewer. Requires: a topological order of all blocks.
 std::vector<StageSplit> splits_in_order(const StageGraph& graph, std::span<const BlockId> order);
-
-/// Does the same without regard to memory if none fits on all devices.
-std::vector<StageSplit> splits_in_order_or_too_large(StageGraph graph,
-                                                     std::span<const BlockId> order);
 
 /// Returns the best split of all contiguous ones, for all devices, if there are at most
 /// `max_ideals` ideals, and otherwise `known`, which is at most `known.max_load_us`.
