@@ -57,19 +57,45 @@ void expect_all_ops(const JsonCursor& members, std::size_t count, const Problem&
   }
 }
 
+// Gives groups of further micro-batches alone what `of_group` has for the group of an op with the
+// same label: where ops are not grouped, copies are by themselves.
+template <class T>
+void copy_to_further_micro_batches(const Problem& problem,
+                                   IdVector<GroupId, std::optional<T>>& of_group) {
+  std::map<std::string_view, GroupId> group_with;  // by label
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    if (is_in_file(problem.op(op))) {
+      group_with.emplace(problem.op(op).colocation, problem.grouping().group_of(op));
+    }
+  }
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    std::optional<T>& value = of_group[problem.grouping().group_of(op)];
+    const auto with_label = group_with.find(problem.op(op).colocation);
+    if (!value && !problem.op(op).colocation.empty() && with_label != group_with.end()) {
+      value = of_group[with_label->second];
+    }
+  }
+}
+
 // A group has the highest priority of its ops.
 IdVector<GroupId, Priority> read_priorities(const JsonCursor& json, const Problem& problem,
                                             const OpsByName& ops) {
   constexpr Priority kLeast = std::numeric_limits<Priority>::min();
-  IdVector<GroupId, Priority> priorities(problem.num_groups(), kLeast);
+  IdVector<GroupId, std::optional<Priority>> read(problem.num_groups());
   const auto members = json.members();
   for (const auto& [name, number] : members) {
-    Priority& priority =
-        priorities[problem.grouping().group_of(find_op(problem, ops, name, number))];
-    priority = std::max(priority, static_cast<Priority>(number.integer(
-                                      kLeast, std::numeric_limits<Priority>::max())));
+    std::optional<Priority>& priority =
+        read[problem.grouping().group_of(find_op(problem, ops, name, number))];
+    priority = std::max(
+        priority.value_or(kLeast),
+        static_cast<Priority>(number.integer(kLeast, std::numeric_limits<Priority>::max())));
   }
   expect_all_ops(json, members.size(), problem, ops, "priority");
+  copy_to_further_micro_batches(problem, read);
+  IdVector<GroupId, Priority> priorities;
+  for (const std::optional<Priority>& priority : read) {
+    priorities.push_back(priority.value_or(kLeast));
+  }
   return priorities;
 }
 
@@ -141,6 +167,7 @@ Placement read_placement_json(std::string_view text, const std::string& source,
     ++num_placed;
   }
   expect_all_ops(devices, num_placed, problem, ops, "device");
+  copy_to_further_micro_batches(problem, device_of_group);
   std::vector<DeviceId> result;
   result.reserve(device_of_group.size());
   for (GroupId group = 0; group < problem.num_groups(); ++group) {

@@ -60,6 +60,28 @@ TEST(PlacementFile, OfMicroBatchesIsThatOfTheStepInOnePiece) {
   EXPECT_EQ(device_of(cut, of_cut, "fc6/matmul#2"), device_of(whole, placement, "fc6/matmul"));
 }
 
+// As the command reads a placement that has other groups.
+TEST(PlacementFile, PlacesCopiesForMicroBatchesWithoutGroups) {
+  auto graph = std::make_shared<const OpGraph>(load_graph("vgg-16:batch=8,micro-batches=3"));
+  const auto cluster = test::make_cluster({.num_devices = 4});
+  const Problem grouped(graph, find_grouping("colocation").group(*graph, 1), cluster);
+  const Problem ungrouped(graph, emplace::ungrouped(*graph), cluster);
+  Placement placement(grouped.num_groups());
+  IdVector<GroupId, Priority> priorities;
+  for (GroupId group = 0; group < grouped.num_groups(); ++group) {
+    placement[group] = group % 4;
+    priorities.push_back(group);
+  }
+  placement.set_priorities(priorities);
+  const Placement read =
+      read_placement_json(write_placement_json(grouped, placement), "p.json", ungrouped);
+  for (OpId op = 0; op < grouped.num_ops(); ++op) {
+    const GroupId group = grouped.grouping().group_of(op);
+    EXPECT_EQ(read[GroupId(op)], placement[group]);
+    EXPECT_EQ(read.priorities()[GroupId(op)], priorities[group]);
+  }
+}
+
 TEST(PlacementFile, NeedsADeviceForEachGroup) {
   OpGraph graph = test::chain_graph({1, 1}, 0);
   graph[1].micro_batch = 1;

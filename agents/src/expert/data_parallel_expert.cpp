@@ -1,3 +1,5 @@
+#include "heuristic/heuristics.hpp"
+
 #include <emplace/agents/agent.hpp>
 #include <emplace/base/id_vector.hpp>
 
@@ -12,22 +14,30 @@ std::size_t replica_of(const Problem& problem, GroupId group) {
   return static_cast<std::size_t>(problem.op(problem.grouping().members(group).front()).replica);
 }
 
+}  // namespace
+
+Placement data_parallel_expert(const Problem& problem) {
+  std::size_t replicas = 1;
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    replicas = std::max(replicas, replica_of(problem, group) + 1);
+  }
+  const std::span<const DeviceId> devices = problem.placeable_devices();
+  const std::size_t used = std::min(replicas, devices.size());
+  Placement placement(problem.num_groups(), devices.front());
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    placement[group] = devices[replica_of(problem, group) * used / replicas];
+  }
+  return placement;
+}
+
+namespace {
+
 class DataParallelExpert final : public Agent {
  public:
   explicit DataParallelExpert(const Params&) {}
 
   Placement place(const Problem& problem, Evaluator&) override {
-    std::size_t replicas = 1;
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      replicas = std::max(replicas, replica_of(problem, group) + 1);
-    }
-    const std::span<const DeviceId> devices = problem.placeable_devices();
-    const std::size_t used = std::min(replicas, devices.size());
-    Placement placement(problem.num_groups(), devices.front());
-    for (GroupId group = 0; group < problem.num_groups(); ++group) {
-      placement[group] = devices[replica_of(problem, group) * used / replicas];
-    }
-    return placement;
+    return data_parallel_expert(problem);
   }
 };
 

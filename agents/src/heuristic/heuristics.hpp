@@ -30,4 +30,8 @@ Placement single_gpu(const Problem& problem);
 
 Placement human_expert(const Problem& problem);
 
+Placement data_parallel_expert(const Problem& problem);
+
+Placement pipeline_expert(const Problem& problem, Budget& budget);
+
 }  // namespace emplace::agents

@@ -1,3 +1,4 @@
+#include "heuristic/heuristics.hpp"
 #include "heuristic/memory_fit.hpp"
 #include "stage_graph.hpp"
 #include "stage_split.hpp"
@@ -40,31 +41,38 @@ StageGraph layers_of(const StageGraph& graph, const std::vector<BlockId>& order)
   return merged(graph, layer, current + 1);
 }
 
+}  // namespace
+
 // Contiguous stages of equal time, whole layers if they fit: a stage for each accelerator.
+Placement pipeline_expert(const Problem& problem, Budget& budget) {
+  StageGraph graph = stage_graph(problem, accelerators(problem));
+  graph.nets.clear();  // transfers do not count
+  const std::vector<BlockId> order = depth_first_order(graph);
+  const auto stages = [&](const MemoryReserve& reserve) {
+    StageGraph groups = graph;
+    keep_free(groups, reserve);
+    const StageGraph layers = layers_of(groups, order);
+    StageSplit split = splits_in_order(layers, all_blocks(layers.num_blocks())).back();
+    if (!split.stages.empty()) {
+      return placement_of(problem, layers, split);
+    }
+    split = splits_in_order(groups, order).back();
+    if (split.stages.empty()) {
+      split = splits_in_order(without_limits(groups), order).back();
+    }
+    return placement_of(problem, groups, split);
+  };
+  return fit_into_memory(problem, budget, stages(MemoryReserve(problem.num_devices(), 0)), stages);
+}
+
+namespace {
+
 class PipelineExpert final : public Agent {
  public:
   explicit PipelineExpert(const Params&) {}
 
   Placement place(const Problem& problem, Evaluator& evaluator) override {
-    StageGraph graph = stage_graph(problem, accelerators(problem));
-    graph.nets.clear();  // transfers do not count
-    const std::vector<BlockId> order = depth_first_order(graph);
-    const auto stages = [&](const MemoryReserve& reserve) {
-      StageGraph groups = graph;
-      keep_free(groups, reserve);
-      const StageGraph layers = layers_of(groups, order);
-      StageSplit split = splits_in_order(layers, all_blocks(layers.num_blocks())).back();
-      if (!split.stages.empty()) {
-        return placement_of(problem, layers, split);
-      }
-      split = splits_in_order(groups, order).back();
-      if (split.stages.empty()) {
-        split = splits_in_order(without_limits(groups), order).back();
-      }
-      return placement_of(problem, groups, split);
-    };
-    return fit_into_memory(problem, evaluator.budget(),
-                           stages(MemoryReserve(problem.num_devices(), 0)), stages);
+    return pipeline_expert(problem, evaluator.budget());
   }
 };
 

@@ -50,6 +50,16 @@ constexpr std::array<Heuristic*, 12> kHeuristicsAndOrders = {ruled<single_gpu>,
                                                              scheduled<peft, StepOrder::kQueue>,
                                                              scheduled<dls, StepOrder::kQueue>};
 
+// Those for a batch in parts, which are asked first if there are any.
+constexpr std::array<Heuristic*, 2> kHeuristicsForParts = {ruled<data_parallel_expert>,
+                                                           pipeline_expert};
+
+bool has_parts(const Problem& problem) {
+  return std::ranges::any_of(problem.topological_order(), [&](OpId op) {
+    return problem.op(op).micro_batch > 0 || problem.op(op).replica > 0;
+  });
+}
+
 constexpr std::int64_t kMaxRepairSimulations = 100;
 
 // The largest part of the budget that the heuristics may use. On large graphs they are slow, and
@@ -77,7 +87,12 @@ std::vector<Evaluated> evaluated(std::span<Heuristic* const> heuristics, const P
   if (const std::optional<Placement>& best = evaluator.incumbent().placement()) {
     starts.push_back({*best, evaluator.incumbent().evaluation()});
   }
-  for (Heuristic* const heuristic : heuristics) {
+  std::vector<Heuristic*> asked;
+  if (has_parts(problem)) {
+    asked.assign(kHeuristicsForParts.begin(), kHeuristicsForParts.end());
+  }
+  asked.insert(asked.end(), heuristics.begin(), heuristics.end());
+  for (Heuristic* const heuristic : asked) {
     if (!starts.empty() &&
         (evaluator.budget().exhausted() || evaluator.budget().share_used() >= until_share)) {
       break;
