@@ -47,6 +47,19 @@ TEST(Auto, IsNeverWorseThanAHeuristicWithTheFasterOrder) {
   }
 }
 
+// Two pipelines of two stages, and data parallelism.
+TEST(Auto, IsNeverWorseThanAnExpertOnABatchInParts) {
+  for (const auto& [name, expert] :
+       {std::pair("bert-base:batch=8,replicas=2,micro-batches=4", "pipeline-expert"),
+        std::pair("bert-base:batch=8,replicas=4", "data-parallel-expert")}) {
+    auto graph = std::make_shared<const OpGraph>(load_graph(name));
+    Grouping grouping = find_grouping("colocation").group(*graph, 1);
+    const Problem problem(std::move(graph), std::move(grouping),
+                          std::make_shared<const Cluster>(load_cluster("p2-8xlarge-4")));
+    EXPECT_LE(step_us("auto", problem, 10), step_us(expert, problem, 10)) << name;
+  }
+}
+
 // Equal processors, between which nothing takes time.
 std::shared_ptr<const Cluster> equal_processors(int count) {
   const std::string profile =

@@ -76,6 +76,25 @@ TEST(Onnx, DerivesTheTrainingGraph) {
 }
 
 // Widths 32, 96 and 64, 4 heads of 8; two layers, then 100 classes; tokens: 3 x 10.
+TEST(Onnx, TrainsOnABatchInParts) {
+  const std::string bytes = data_file("resnet18.onnx");
+  const auto trained = [&](const std::string& parameters) {
+    return import(bytes, ":batch=8,training=true" + parameters);
+  };
+  const OpGraph whole = trained("");
+  const OpGraph pipeline = trained(",micro-batches=4");
+  EXPECT_EQ(totals(pipeline).parameters, totals(whole).parameters);
+  EXPECT_EQ(flops_of(pipeline, {"conv2d"}), flops_of(whole, {"conv2d"}));
+  EXPECT_EQ(count_kinds(pipeline)["conv2d"], 4 * count_kinds(whole)["conv2d"]);
+  const OpGraph replicated = trained(",replicas=2");
+  EXPECT_EQ(totals(replicated).parameters, 2 * totals(whole).parameters);
+  EXPECT_EQ(count_kinds(replicated)["flatten_dense_tensors"] % 2, 0);
+  EXPECT_GT(totals(trained(",recompute=*")).flops, totals(whole).flops);
+  EXPECT_THAT(
+      error_of(ErrorCode::kUsage, [&] { trained(",micro-batches=4,batch-dimension=images"); }),
+      HasSubstr("parts of the batch need its size: expected 'images'"));
+}
+
 TEST(Onnx, CountsATransformerWhoseShapesAreComputed) {
   constexpr std::int64_t kTokens = 30;
   constexpr std::int64_t kDense = kTokens * (2 * (32 * 96 + 32 * 32 + 2 * 32 * 64) + 32 * 100);

@@ -71,6 +71,10 @@ std::vector<ParamSpec> batch_division_parameters() {
                        "end of their backward pass, which limits memory; 0: all")};
 }
 
+bool divides_batch(const Params& params) {
+  return params.get<std::int64_t>("replicas") > 1 || params.get<std::int64_t>("micro-batches") > 1;
+}
+
 OpGraph divide_batch(const Params& params, std::int64_t batch, const Step& step) {
   const MicroBatchSchedule schedule = schedule_of(params);
   if (schedule.order == MicroBatchSchedule::Order::kGPipe && schedule.in_flight > 0) {

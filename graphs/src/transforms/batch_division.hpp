@@ -15,6 +15,9 @@ namespace emplace {
 /// Returns the parameters: `replicas`, `micro-batches`, `schedule` and `in-flight`.
 std::vector<ParamSpec> batch_division_parameters();
 
+/// Says whether `params` ask for more parts than one.
+bool divides_batch(const Params& params);
+
 /// Returns the step of a batch in the parts that `params` ask for; `step(examples)` makes the step
 /// of a part. Sizes of parts differ by at most one, the larger ones first, as torch.tensor_split
 /// has them; a graph whose parts differ warns of it. Throws kUsage for more parts than examples and

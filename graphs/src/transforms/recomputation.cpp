@@ -26,9 +26,9 @@ bool is_kept(const Op& op) { return op.kind == "variable" || op.kind == "input";
 
 class Recomputer {
  public:
-  Recomputer(const OpGraph& step, const std::string& pattern)
+  Recomputer(const OpGraph& step, std::string pattern)
       : step_(step),
-        pattern_(pattern),
+        pattern_(std::move(pattern)),
         segment_of_(boost::num_vertices(step), kNone),
         copy_of_(boost::num_vertices(step), -1) {}
 
@@ -239,7 +239,7 @@ class Recomputer {
   }
 
   const OpGraph& step_;
-  const std::string& pattern_;
+  const std::string pattern_;
   OpGraph graph_;
   IdVector<OpId, Segment> segment_of_;  // kNone: of none
   Segment num_segments_ = 0;
@@ -252,9 +252,19 @@ class Recomputer {
 
 OpGraph recompute(OpGraph step, const std::string& scopes) {
   if (scopes == "none") {
-    return step;
+    OpGraph same;
+    same.swap(step);  // graphs of Boost do not move
+    return same;
   }
   return Recomputer(step, scopes == "all" ? "*" : scopes).run();
+}
+
+ParamSpec recompute_parameter() {
+  return {.name = "recompute",
+          .default_value = std::string("none"),
+          .summary =
+              "scopes whose forward ops run again in the backward pass instead of keeping "
+              "their results: none, all, or a name with *"};
 }
 
 }  // namespace emplace

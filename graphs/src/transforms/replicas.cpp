@@ -151,7 +151,8 @@ class Replicator {
       }
       const Output& value = value_of(network_, gradient);
       open[value.type].push_back(gradient);
-      if ((bytes[value.type] += value.bytes) >= bucket_bytes) {
+      bytes[value.type] += value.bytes;
+      if (bytes[value.type] >= bucket_bytes) {
         all_reduce(std::exchange(open[value.type], {}));
         bytes[value.type] = 0;
       }
@@ -167,6 +168,7 @@ class Replicator {
   void join_rows(Tensor of) {
     const Op& producer = network_[index_of(of.op)];
     std::vector<Tensor> rows;
+    rows.reserve(copies_.size());
     for (const auto& copies : copies_) {
       rows.push_back({copies[of.op], of.output});
     }
@@ -190,6 +192,7 @@ class Replicator {
     std::vector<Tensor> own;  // chunk 0 of each replica
     for (std::size_t replica = 0; replica < num_replicas(); ++replica) {
       std::vector<Tensor> gradients;
+      gradients.reserve(bucket.size());
       for (const Tensor gradient : bucket) {
         gradients.push_back({copies_[replica][gradient.op], gradient.output});
       }
@@ -214,6 +217,7 @@ class Replicator {
     }
     for (std::size_t replica = 0; replica < num_replicas(); ++replica) {
       std::vector<Output> results;
+      results.reserve(bucket.size());
       for (const Tensor gradient : bucket) {
         const Output& value = value_of(network_, gradient);
         results.push_back(make_output(value.shape, value.type));

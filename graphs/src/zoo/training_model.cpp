@@ -32,11 +32,7 @@ std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int6
                         .default_value = std::move(optimizer),
                         .choices = optimizer_names(),
                         .summary = "what updates the parameters"});
-  parameters.push_back({.name = "recompute",
-                        .default_value = std::string("none"),
-                        .summary =
-                            "scopes whose forward ops run again in the backward pass "
-                            "instead of keeping their results: none, all, or a name with *"});
+  parameters.push_back(recompute_parameter());
   std::ranges::move(batch_division_parameters(), std::back_inserter(parameters));
   return parameters;
 }

@@ -11,6 +11,7 @@
 #include <emplace/sim/problem.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <tuple>
 #include <utility>
@@ -70,8 +71,8 @@ class ReadyQueues {
   };
 
   bool runs_before(const Entry& a, const Entry& b) const {
-    if (const auto order = priorities_.compare(a.op, b.op); order != 0) {
-      return order > 0;
+    if (const auto order = priorities_.compare(a.op, b.op); std::is_neq(order)) {
+      return std::is_gt(order);
     }
     if (by_critical_path_ && problem_.priority_us(a.op) != problem_.priority_us(b.op)) {
       return problem_.priority_us(a.op) > problem_.priority_us(b.op);

@@ -249,7 +249,7 @@ void EventLoop::choose_by_priority(DeviceState& device) {
   std::vector<OpId>& ready = ready_[device.slot];
   const auto runs_after = [this](OpId a, OpId b) {
     const auto order = priorities_.compare(a, b);
-    return order != 0 ? order < 0 : place_in_queue(a) > place_in_queue(b);
+    return std::is_neq(order) ? std::is_lt(order) : place_in_queue(a) > place_in_queue(b);
   };
   for (const ReadyOp* entry = device.queue_head + ready.size();
        entry != device.queue_tail && entry->at <= device.dispatch_at; ++entry) {

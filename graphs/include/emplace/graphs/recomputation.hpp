@@ -4,10 +4,10 @@
 // backward pass of a scope runs the forward ops of the scope again instead of reading what they
 // made, so that a step keeps only what enters and leaves the scope: memory for time.
 
+#include <emplace/base/params.hpp>
 #include <emplace/graphs/op_graph.hpp>
 
 #include <string>
-#include <string_view>
 
 namespace emplace {
 
@@ -20,5 +20,8 @@ namespace emplace {
 /// loss keeps its results: its backward pass follows at once. Throws kUsage if no scope has such a
 /// name, with those that exist. O(scopes (ops + edges)). Requires: a valid graph.
 OpGraph recompute(OpGraph step, const std::string& scopes);
+
+/// Returns the parameter `recompute` of a graph: such scopes, none by default.
+ParamSpec recompute_parameter();
 
 }  // namespace emplace

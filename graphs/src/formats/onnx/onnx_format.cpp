@@ -1,10 +1,13 @@
 // ONNX models (https://onnx.ai). docs/concepts/formats.md says what becomes of a model,
 // src/onnx/operators.cpp which operators are known, and how their nodes become ops.
 
+#include "transforms/batch_division.hpp"
+
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/gradients.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/optimizer.hpp>
+#include <emplace/graphs/recomputation.hpp>
 
 #ifdef EMPLACE_WITH_PROTOBUF
 #include "fusions.hpp"
@@ -19,6 +22,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -63,8 +67,9 @@ std::string describe_uncounted(const std::map<std::string, int>& uncounted) {
   return parts.empty() ? "" : fmt::format("; no FLOPs are counted of {}", fmt::join(parts, ", "));
 }
 
-OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
-  const auto dimensions = parse_dimensions(params.get<std::string>("dimensions"));
+// Reads a step for a batch of a size that `dimensions` has.
+OpGraph read_step(std::string_view bytes, const std::string& source, const Params& params,
+                  const onnx_model::Dimensions& dimensions) {
   onnx_model::Model model = onnx_model::load_model(bytes, source, dimensions);
   onnx_model::restore_weights(model);
   onnx_model::fuse_layers(model);
@@ -82,10 +87,30 @@ OpGraph read(std::string_view bytes, const std::string& source, const Params& pa
   }
   validate(forward, source);
   try {
-    return training_graph(forward, find_optimizer(params.get<std::string>("optimizer")));
+    return recompute(training_graph(forward, find_optimizer(params.get<std::string>("optimizer"))),
+                     params.get<std::string>("recompute"));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", source, error.what()));
   }
+}
+
+OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
+  onnx_model::Dimensions dimensions = parse_dimensions(params.get<std::string>("dimensions"));
+  if (!divides_batch(params)) {
+    return read_step(bytes, source, params, dimensions);
+  }
+  const auto& name = params.get<std::string>("batch-dimension");
+  const auto batch = dimensions.find(name);
+  if (batch == dimensions.end()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{}: parts of the batch need its size: expected '{}', or the name of "
+                            "another symbolic dimension as batch-dimension",
+                            source, name));
+  }
+  return divide_batch(params, batch->second, [&](std::int64_t examples) {
+    batch->second = examples;
+    return read_step(bytes, source, params, dimensions);
+  });
 }
 
 #else
@@ -99,6 +124,28 @@ OpGraph read(std::string_view, const std::string& source, const Params&) {
 
 #endif
 
+std::vector<ParamSpec> read_parameters() {
+  std::vector<ParamSpec> parameters = {
+      {.name = "dimensions",
+       .default_value = std::string(),
+       .summary = "sizes of symbolic dimensions, batch:32;seq:128, or as one parameter each, "
+                  "batch=32,seq=128"},
+      {.name = "training",
+       .default_value = false,
+       .summary = "with a loss on the model's result, backward pass and optimizer"},
+      {.name = "optimizer",
+       .default_value = std::string("adam"),
+       .choices = optimizer_names(),
+       .summary = "what updates the parameters"},
+      recompute_parameter()};
+  std::ranges::move(batch_division_parameters(), std::back_inserter(parameters));
+  parameters.push_back(
+      {.name = "batch-dimension",
+       .default_value = std::string("batch"),
+       .summary = "the symbolic dimension that replicas and micro-batches divide"});
+  return parameters;
+}
+
 const FormatRegistration kRegistration({
     .name = "onnx",
 #ifdef EMPLACE_WITH_PROTOBUF
@@ -108,18 +155,7 @@ const FormatRegistration kRegistration({
 #endif
     .reference = "https://onnx.ai/onnx/repo-docs/IR.html",
     .endings = {".onnx"},
-    .read_parameters = {{.name = "dimensions",
-                         .default_value = std::string(),
-                         .summary = "sizes of symbolic dimensions, batch:32;seq:128, or as one "
-                                    "parameter each, batch=32,seq=128"},
-                        {.name = "training",
-                         .default_value = false,
-                         .summary =
-                             "with a loss on the model's result, backward pass and optimizer"},
-                        {.name = "optimizer",
-                         .default_value = std::string("adam"),
-                         .choices = optimizer_names(),
-                         .summary = "what updates the parameters"}},
+    .read_parameters = read_parameters(),
     .other_parameters = "dimensions",
     .read = read,
 });
