@@ -51,6 +51,16 @@ TEST(DataParallelExpert, FollowsFastLinks) {
   }
 }
 
+TEST(DataParallelExpert, LeavesOutProcessorsBesideAccelerators) {
+  const OpGraph part = test::chain_graph({1, 1}, 0);
+  auto graph = std::make_shared<const OpGraph>(
+      replicas(std::vector<std::reference_wrapper<const OpGraph>>(2, part)));
+  Grouping groups = ungrouped(*graph);
+  const Problem problem(std::move(graph), std::move(groups),
+                        std::make_shared<const Cluster>(load_cluster("cpu-gpu")));
+  EXPECT_THAT(place("data-parallel-expert", problem), ElementsAre(0, 0, 0, 0));
+}
+
 TEST(DataParallelExpert, KeepsAGraphWithoutReplicasOnOneDevice) {
   EXPECT_THAT(place("data-parallel-expert", replicated(1, 4)), ElementsAre(0, 0));
 }

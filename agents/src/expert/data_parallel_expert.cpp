@@ -1,3 +1,4 @@
+#include "accelerators.hpp"
 #include "heuristic/heuristics.hpp"
 
 #include <emplace/agents/agent.hpp>
@@ -6,7 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace::agents {
@@ -19,9 +20,8 @@ std::size_t replica_of(const Problem& problem, GroupId group) {
 
 // Orders devices for rings, in which each sends to the next: as long as that helps, it turns a part
 // of the ring around (2-opt, Croes 1958).
-std::vector<DeviceId> ring_of(const Problem& problem, std::span<const DeviceId> devices) {
+std::vector<DeviceId> ring_of(const Problem& problem, std::vector<DeviceId> ring) {
   constexpr std::int64_t kBytes = 1 << 20;
-  std::vector<DeviceId> ring(devices.begin(), devices.end());
   const std::size_t size = ring.size();
   const auto us = [&](std::size_t a, std::size_t b) {  // at these places, in both directions
     const DeviceId from = ring[a % size];
@@ -52,12 +52,12 @@ Placement data_parallel_expert(const Problem& problem) {
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
     replicas = std::max(replicas, replica_of(problem, group) + 1);
   }
-  const std::span<const DeviceId> all = problem.placeable_devices();
-  const std::size_t used = std::min(replicas, all.size());
-  const std::vector<DeviceId> devices = ring_of(problem, all.first(used));
+  std::vector<DeviceId> devices = accelerators(problem);
+  devices.resize(std::min(replicas, devices.size()));
+  devices = ring_of(problem, std::move(devices));
   Placement placement(problem.num_groups(), devices.front());
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
-    placement[group] = devices[replica_of(problem, group) * used / replicas];
+    placement[group] = devices[replica_of(problem, group) * devices.size() / replicas];
   }
   return placement;
 }
@@ -78,11 +78,12 @@ EMPLACE_REGISTER_AGENT(
     {.name = "data-parallel-expert",
      .kind = AgentKind::kExpert,
      .summary = "each replica on a device of its own",
-     .description = "Places a graph with replicas, as in bert-base:replicas=4, by data "
-                    "parallelism: each replica is on a device of its own, or devices take several "
-                    "in a row where they are fewer. The next replica, to which it sends in a ring, "
-                    "is on a device near by. A graph without replicas is on one device. "
-                    "Use it as the baseline of placements of the same batch without replicas.",
+     .description =
+         "Places a graph with replicas, as in bert-base:replicas=4, by data "
+         "parallelism: each replica is on an accelerator of its own, or these take several "
+         "in a row where they are fewer. The next replica, to which it sends in a ring, "
+         "is on a device near by. A graph without replicas is on one device. "
+         "Use it as the baseline of placements of the same batch without replicas.",
      .reference = "Li et al., PyTorch Distributed, VLDB 2020, arXiv 2006.15704"});
 
 }  // namespace

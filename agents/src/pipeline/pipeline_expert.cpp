@@ -1,3 +1,4 @@
+#include "expert/accelerators.hpp"
 #include "heuristic/heuristics.hpp"
 #include "heuristic/memory_fit.hpp"
 #include "stage_graph.hpp"
@@ -5,23 +6,11 @@
 
 #include <emplace/agents/agent.hpp>
 
-#include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <vector>
 
 namespace emplace::agents {
 namespace {
-
-// Returns the placeable accelerators, or all placeable devices if there are none.
-std::vector<DeviceId> accelerators(const Problem& problem) {
-  const auto all = problem.placeable_devices();
-  std::vector<DeviceId> devices;
-  std::ranges::copy_if(all, std::back_inserter(devices), [&](DeviceId device) {
-    return !problem.profile(device).device_class.starts_with("cpu");
-  });
-  return devices.empty() ? std::vector<DeviceId>(all.begin(), all.end()) : devices;
-}
 
 std::vector<BlockId> all_blocks(BlockId count) {
   std::vector<BlockId> blocks(index_of(count));
