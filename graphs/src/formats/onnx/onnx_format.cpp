@@ -61,6 +61,7 @@ onnx_model::Dimensions parse_dimensions(std::string_view text) {
 // Says for the graph's source what has no FLOPs.
 std::string describe_uncounted(const std::map<std::string, int>& uncounted) {
   std::vector<std::string> parts;
+  parts.reserve(uncounted.size());
   for (const auto& [op_type, count] : uncounted) {
     parts.push_back(fmt::format("{} ({})", excerpt(op_type), count));
   }
