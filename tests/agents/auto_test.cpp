@@ -127,7 +127,7 @@ TEST(Auto, FindsTheOptimaOfStandardTaskGraphs) {
     if (row % 6 != 0 || std::stod(bound) != std::stod(best)) {
       continue;
     }
-    auto graph = std::make_shared<const OpGraph>(load_graph(folder + "/" + file));
+    auto graph = std::make_shared<const OpGraph>(load_graph(fmt::format("{}/{}", folder, file)));
     Grouping grouping = ungrouped(*graph);
     const Problem problem(std::move(graph), std::move(grouping),
                           equal_processors(std::stoi(processors)));

@@ -24,6 +24,7 @@ inline TrainableAgent& trainable(Agent& agent) { return dynamic_cast<TrainableAg
 /// Returns a problem of ten ops with 100 bytes of weights each; a device has room for five.
 inline Problem ten_weights() {
   std::vector<test::OpSketch> ops;
+  ops.reserve(10);
   for (int op = 0; op < 10; ++op) {
     ops.push_back({.name = "op_" + std::to_string(op), .cost_us = 10, .persistent_bytes = 100});
   }
