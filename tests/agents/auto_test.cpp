@@ -24,8 +24,8 @@ namespace {
 
 double step_us(const std::string& agent, const Problem& problem, std::int64_t evaluations) {
   Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = evaluations}});
-  const SimResult& step =
-      Simulator(problem).run(AgentSpec(agent).make()->place(problem, evaluator));
+  Simulator simulator(problem);
+  const SimResult& step = simulator.run(AgentSpec(agent).make()->place(problem, evaluator));
   EXPECT_EQ(step.bytes_over, 0) << agent;
   return step.makespan_us;
 }
