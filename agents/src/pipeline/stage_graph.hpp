@@ -80,7 +80,7 @@ StageGraph merged(const StageGraph& graph, const IdVector<BlockId, BlockId>& int
 
 /// Merges each block that takes no time and has one neighbour in the forward pass into that one, if
 /// it shares all its values with it: no load gets larger, and there are fewer sets to choose from.
-/// Only a lack of memory could ask for a split that parts the two.
+/// Only where memory is short can a split between the two be better.
 StageGraph without_idle_leaves(const StageGraph& graph);
 
 /// Returns the producers of each block in the forward pass.

@@ -85,7 +85,7 @@ struct Op {
   std::string scope{};                ///< path of the layer, for example "mixed_5b/branch_1"
   std::int32_t micro_batch = 0;       ///< which one it works on (micro_batches.hpp), from 0
   std::int32_t replica = 0;           ///< which one it is in (replicas.hpp), from 0
-  std::int32_t priority = 0;          ///< of ready ops, a device takes one of the highest, from 0
+  std::int32_t priority = 0;          ///< a device takes a ready op of the highest one; from 0
   std::vector<MeasuredCost> measured{};  ///< at most one for each device class
 };
 

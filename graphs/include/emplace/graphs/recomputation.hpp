@@ -12,9 +12,9 @@
 namespace emplace {
 
 /// Returns the training step `step` with recomputation in the scopes that `scopes` names: "none",
-/// "all" (the first part of each path), or a pattern of paths, in which * stands for any part of a
-/// name, such as "layer_*"; of scopes within each other, the outermost that fits. For the ops of
-/// such a scope whose results its backward pass reads, and nothing outside, the copy
+/// "all" (the first part of each path), or a pattern that paths match, such as "layer_*", where *
+/// is any text without a slash; of scopes within each other, the outermost that matches. For the
+/// ops of such a scope whose results its backward pass reads, and nothing outside, the copy
 /// `op/recompute` runs once the gradients from outside are there, and the backward pass reads what
 /// it makes. Copies have no colocation label, so agents may place them elsewhere. The scope of the
 /// loss keeps its results: its backward pass follows at once. Throws kUsage if no scope has such a
