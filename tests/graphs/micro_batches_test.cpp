@@ -171,18 +171,8 @@ TEST_P(MicroBatchesOfModel, ComputeWhatTheStepComputes) {
             totals(whole).flops + totals(whole).flops / 20 + 40 * totals(whole).parameters);
 }
 
-std::vector<std::string> models_with_a_batch() {
-  std::vector<std::string> names;
-  for (const std::string& name : GraphCatalog::global().names()) {
-    const auto& parameters = GraphCatalog::global().find(name).parameters;
-    if (std::ranges::find(parameters, "micro-batches", &ParamSpec::name) != parameters.end()) {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Zoo, MicroBatchesOfModel, testing::ValuesIn(models_with_a_batch()),
+INSTANTIATE_TEST_SUITE_P(Zoo, MicroBatchesOfModel,
+                         testing::ValuesIn(test::models_with("micro-batches")),
                          test::kNamedByParameter);
 
 }  // namespace

@@ -126,6 +126,16 @@ TEST(Replicas, WorkInMicroBatches) {
               HasSubstr("/accumulate#1@1"));
 }
 
+// A sum that is ready waits for no backward op of a later micro-batch.
+TEST(Replicas, AddUpBeforeOtherWork) {
+  const OpGraph graph = load_graph("vgg-16:batch=8,replicas=2,micro-batches=2");
+  const std::int32_t of_sum = find(graph, "all_reduce/bucket_0/reduce_scatter_0@1").priority;
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    EXPECT_LE(graph[index_of(op)].priority, of_sum);
+  }
+  EXPECT_GT(of_sum, 0);
+}
+
 TEST(Replicas, ShareNoGroup) {
   const OpGraph graph = load_graph("vgg-16:batch=2,replicas=2");
   const Grouping groups = find_grouping("colocation").group(graph, 1);
@@ -157,18 +167,7 @@ TEST_P(ReplicasOfModel, ComputeWhatTheStepComputes) {
             totals(whole).flops + totals(whole).flops / 20 + 40 * totals(whole).parameters);
 }
 
-std::vector<std::string> models_with_a_batch() {
-  std::vector<std::string> names;
-  for (const std::string& name : GraphCatalog::global().names()) {
-    const auto& parameters = GraphCatalog::global().find(name).parameters;
-    if (std::ranges::find(parameters, "replicas", &ParamSpec::name) != parameters.end()) {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Zoo, ReplicasOfModel, testing::ValuesIn(models_with_a_batch()),
+INSTANTIATE_TEST_SUITE_P(Zoo, ReplicasOfModel, testing::ValuesIn(test::models_with("replicas")),
                          test::kNamedByParameter);
 
 }  // namespace

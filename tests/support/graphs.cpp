@@ -1,5 +1,7 @@
 #include "support/graphs.hpp"
 
+#include <emplace/graphs/catalog.hpp>
+
 #include <boost/range/iterator_range.hpp>
 #include <gtest/gtest.h>
 
@@ -125,6 +127,17 @@ std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_vi
     flops += std::ranges::count(kinds, graph[op].kind) > 0 ? graph[op].flops : 0;
   }
   return flops;
+}
+
+std::vector<std::string> models_with(std::string_view parameter) {
+  std::vector<std::string> names;
+  for (const std::string& name : GraphCatalog::global().names()) {
+    const auto& parameters = GraphCatalog::global().find(name).parameters;
+    if (std::ranges::find(parameters, parameter, &ParamSpec::name) != parameters.end()) {
+      names.push_back(name);
+    }
+  }
+  return names;
 }
 
 Op full_op() {

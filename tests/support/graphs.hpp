@@ -34,6 +34,9 @@ std::set<std::string> scopes_of(const OpGraph& graph);
 /// Returns the FLOPs of all ops of some kinds.
 std::int64_t flops_of(const OpGraph& graph, std::initializer_list<std::string_view> kinds);
 
+/// Returns the built-in networks that have a parameter of this name.
+std::vector<std::string> models_with(std::string_view parameter);
+
 /// Returns an op in which no field has its default value.
 Op full_op();
 

@@ -73,4 +73,13 @@ const Output& value_of(const OpGraph& graph, Tensor tensor) {
   return outputs[output];
 }
 
+std::vector<Output> values_of(const OpGraph& graph, std::span<const Tensor> tensors) {
+  std::vector<Output> values;
+  values.reserve(tensors.size());
+  for (const Tensor tensor : tensors) {
+    values.push_back(value_of(graph, tensor));
+  }
+  return values;
+}
+
 }  // namespace emplace

@@ -32,4 +32,7 @@ OpId append_op(OpGraph& graph, Op op, std::initializer_list<Tensor> inputs);
 /// Returns what the tensor is: shape, type and bytes.
 const Output& value_of(const OpGraph& graph, Tensor tensor);
 
+/// Returns what several tensors are.
+std::vector<Output> values_of(const OpGraph& graph, std::span<const Tensor> tensors);
+
 }  // namespace emplace

@@ -79,12 +79,8 @@ Tensor ModelBuilder::emit(Op op, std::initializer_list<Tensor> inputs) {
 // Adds an op of an operator of the library, which says what its results are unless it has them.
 Tensor ModelBuilder::define(Op op, std::string_view op_name, Attributes attributes,
                             std::span<const Tensor> inputs) {
-  std::vector<Output> values;
-  for (const Tensor input : inputs) {
-    values.push_back(value_of(graph_, input));
-  }
   try {
-    operators::define(op, op_name, std::move(attributes), values);
+    operators::define(op, op_name, std::move(attributes), values_of(graph_, inputs));
   } catch (const Error& error) {
     fail(error.what());
   }

@@ -124,13 +124,11 @@ Tensor GradientStep::add(std::string_view op_name, std::string_view suffix, Attr
                          std::span<const Tensor> inputs, std::vector<Output> results) {
   Op op = make_op(op_name, suffix);
   op.outputs = std::move(results);
-  std::vector<Output> values;
   for (const Tensor input : inputs) {
     expect_no_constant(input);
-    values.push_back(value_of(graph_, input));
   }
   try {
-    operators::define(op, op_name, std::move(attributes), values);
+    operators::define(op, op_name, std::move(attributes), values_of(graph_, inputs));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("op '{}' of kind {}: {}", this->op().name,
                                           this->op().kind, error.what()));

@@ -1,5 +1,7 @@
 #include "batch_division.hpp"
 
+#include "transforms/same_network.hpp"
+
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/micro_batches.hpp>
 #include <emplace/graphs/replicas.hpp>
@@ -15,7 +17,6 @@ namespace emplace {
 namespace {
 
 using Step = std::function<OpGraph(std::int64_t)>;
-using Parts = std::span<const std::reference_wrapper<const OpGraph>>;
 
 // Returns the step of a batch in `count` parts, which are called `parts`.
 OpGraph in_parts(std::int64_t batch, std::int64_t count, std::string_view parts, const Step& step,

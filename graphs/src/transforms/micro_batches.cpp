@@ -24,8 +24,6 @@
 namespace emplace {
 namespace {
 
-using Parts = std::span<const std::reference_wrapper<const OpGraph>>;
-
 // Variables and their updates are in a step once.
 bool is_there_once(const Op& op) { return op.kind == "variable" || op.phase == Phase::kUpdate; }
 
@@ -268,12 +266,7 @@ class Splitter {
           .colocation = label_of(of.op),
           .scope = producer.scope,
           .micro_batch = static_cast<std::int32_t>(part)};
-    std::vector<Output> values;
-    values.reserve(inputs.size());
-    for (const Tensor& input : inputs) {
-      values.push_back(value_of(graph_, input));
-    }
-    operators::define(op, kind, std::move(attributes), values);
+    operators::define(op, kind, std::move(attributes), values_of(graph_, inputs));
     return {append_op(graph_, std::move(op), inputs), 0};
   }
 

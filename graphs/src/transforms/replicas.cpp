@@ -21,8 +21,6 @@
 namespace emplace {
 namespace {
 
-using Parts = std::span<const std::reference_wrapper<const OpGraph>>;
-
 class Replicator {
  public:
   explicit Replicator(Parts parts)
@@ -34,6 +32,9 @@ class Replicator {
   OpGraph run(std::int64_t bucket_bytes) && {
     graph_[boost::graph_bundle] = network_[boost::graph_bundle];
     add_ops([](Phase phase) { return phase != Phase::kUpdate; });
+    for (OpId op = 0; op < num_ops(network_); ++op) {
+      highest_priority_ = std::max(highest_priority_, network_[index_of(op)].priority);
+    }
     reduce_gradients(bucket_bytes);
     add_ops([](Phase phase) { return phase == Phase::kUpdate; });
     validate(graph_, graph_[boost::graph_bundle].name);
@@ -253,13 +254,9 @@ class Replicator {
           .phase = Phase::kBackward,
           .outputs = std::move(results),
           .scope = scope_in(replica, scope),
-          .replica = static_cast<std::int32_t>(replica)};
-    std::vector<Output> values;
-    values.reserve(inputs.size());
-    for (const Tensor& input : inputs) {
-      values.push_back(value_of(graph_, input));
-    }
-    operators::define(op, kind, std::move(attributes), values);
+          .replica = static_cast<std::int32_t>(replica),
+          .priority = highest_priority_};
+    operators::define(op, kind, std::move(attributes), values_of(graph_, inputs));
     return {append_op(graph_, std::move(op), inputs), 0};
   }
 
@@ -270,6 +267,7 @@ class Replicator {
   // What updates read instead of a tensor, by replica.
   std::vector<std::map<std::pair<OpId, std::int32_t>, Tensor>> reduced_;
   int num_buckets_ = 0;
+  std::int32_t highest_priority_ = 0;  // of the network: sums wait for no other work
 };
 
 }  // namespace

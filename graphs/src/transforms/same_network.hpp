@@ -4,10 +4,15 @@
 
 #include <emplace/graphs/op_graph.hpp>
 
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace emplace {
+
+/// Holds the step of a network for each part of a batch; parts of one size may share it.
+using Parts = std::span<const std::reference_wrapper<const OpGraph>>;
 
 /// Throws kUnsupported: the graph cannot be joined from parts, because its op `op` `why`.
 [[noreturn]] void fail_to_join(const OpGraph& graph, const std::string& op, std::string_view why);

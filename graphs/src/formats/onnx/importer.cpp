@@ -413,11 +413,7 @@ void OnnxImporter::add_losses() {
 Tensor OnnxImporter::add_op(const std::string& name, std::string_view kind,
                             std::span<const Tensor> inputs, std::vector<Output> results) {
   Op op{.name = unique_name(name), .outputs = std::move(results), .scope = "loss"};
-  std::vector<Output> read;
-  for (const Tensor input : inputs) {
-    read.push_back(value_of(graph_, input));
-  }
-  operators::define(op, kind, {}, read);
+  operators::define(op, kind, {}, values_of(graph_, inputs));
   return {append_op(graph_, std::move(op), inputs), 0};
 }
 
