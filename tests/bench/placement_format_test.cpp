@@ -171,6 +171,22 @@ TEST(Csv, QuotesWhatNeedsIt) {
             "\"a,\"\"b\"\"\",test,forward,,gpu:0,,0,3\n");
 }
 
+TEST(PlacementFormats, OfOtherProgramsHaveNoReplicas) {
+  OpGraph graph = test::make_graph({{.name = "a", .scope = "one"}, {.name = "b", .scope = "two"}});
+  graph[1].replica = 1;
+  const Problem problem = test::make_problem(std::move(graph));
+  const Placement placement(std::vector<DeviceId>{0, 1});
+  for (const PlacementFormat& format : placement_formats()) {
+    if (format.name == "csv") {
+      EXPECT_THAT(format.write(problem, placement).text, HasSubstr("b,"));
+      continue;
+    }
+    EXPECT_THAT(test::error_of(ErrorCode::kUnsupported, [&] { format.write(problem, placement); }),
+                HasSubstr("graph 'test' has replicas"))
+        << format.name;
+  }
+}
+
 TEST(TorchFormats, NeedScopes) {
   const Problem problem = test::make_problem(test::make_graph({{.name = "a"}}));
   for (const char* format : {"torch-device-map", "torch-fx"}) {

@@ -48,6 +48,7 @@ PlacementExport write_csv(const Problem& problem, const Placement& placement) {
 
 // Gradients, updates and copies for further micro-batches are in no ONNX file.
 PlacementExport write_onnx(const Problem& problem, const Placement& placement) {
+  expect_no_replicas(problem);
   Json nodes = Json::object();
   Json initializers = Json::object();
   for (OpId op = 0; op < problem.num_ops(); ++op) {
@@ -73,6 +74,7 @@ PlacementExport write_onnx(const Problem& problem, const Placement& placement) {
 // TensorFlow runs what is ready in an order of its own; a control dependency from each op to the
 // next one of its device makes it that of the step. Its graph is that of one micro-batch.
 PlacementExport write_tensorflow(const Problem& problem, const Placement& placement) {
+  expect_no_replicas(problem);
   Json devices = Json::object();
   for (OpId op = 0; op < problem.num_ops(); ++op) {
     if (problem.op(op).micro_batch > 0) {

@@ -61,6 +61,18 @@ int index_after(std::string_view kind, std::string_view device) {
 
 }  // namespace
 
+void expect_no_replicas(const Problem& problem) {
+  for (const OpId op : problem.topological_order()) {
+    if (problem.op(op).replica > 0) {
+      throw Error(
+          ErrorCode::kUnsupported,
+          fmt::format("graph '{}' has replicas, each of which is a process of its own; only "
+                      "the format csv can express where all of them are",
+                      problem.graph()[boost::graph_bundle].name));
+    }
+  }
+}
+
 Placement op_by_op(const Problem& problem, const Placement& placement) {
   std::vector<DeviceId> devices;
   for (OpId op = 0; op < problem.num_ops(); ++op) {

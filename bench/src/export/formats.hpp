@@ -15,6 +15,9 @@ PlacementExport write_tensorflow(const Problem& problem, const Placement& placem
 PlacementExport write_torch_device_map(const Problem& problem, const Placement& placement);
 PlacementExport write_torch_fx(const Problem& problem, const Placement& placement);
 
+/// Throws kUnsupported if the problem has replicas: a file for other programs is of one network.
+void expect_no_replicas(const Problem& problem);
+
 /// Returns "cuda:1" for "gpu:1" and "cpu" for "cpu:0"; throws kUnsupported for another name.
 std::string torch_device(const std::string& device);
 

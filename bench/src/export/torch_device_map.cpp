@@ -269,6 +269,7 @@ class DeviceMap {
 }  // namespace
 
 PlacementExport write_torch_device_map(const Problem& problem, const Placement& placement) {
+  expect_no_replicas(problem);
   return DeviceMap(problem, placement).write();
 }
 

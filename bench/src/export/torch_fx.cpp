@@ -46,6 +46,7 @@ struct PlacedModule {
 }  // namespace
 
 PlacementExport write_torch_fx(const Problem& problem, const Placement& placement) {
+  expect_no_replicas(problem);
   const ModuleTree tree(problem, "torch-fx");
   Colocation colocation(problem, placement);
   for (const Module& module : tree.modules()) {
