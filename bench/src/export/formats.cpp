@@ -93,6 +93,7 @@ std::span<const PlacementFormat> placement_formats() { return kFormats; }
 
 std::vector<std::string> placement_format_names() {
   std::vector<std::string> names;
+  names.reserve(kFormats.size());
   for (const PlacementFormat& format : kFormats) {
     names.emplace_back(format.name);
   }
