@@ -54,7 +54,7 @@ OpId append_op(OpGraph& graph, Op op, std::span<const Tensor> inputs) {
       op.bytes_written = sum({op.bytes_written, output.bytes});
     }
   }
-  const auto id = static_cast<OpId>(boost::add_vertex(std::move(op), graph));
+  const auto id = static_cast<OpId>(boost::add_vertex(op, graph));
   for (const Tensor input : inputs) {
     add_dependency(graph, input.op, input.output, id);
   }
@@ -63,6 +63,12 @@ OpId append_op(OpGraph& graph, Op op, std::span<const Tensor> inputs) {
 
 OpId append_op(OpGraph& graph, Op op, std::initializer_list<Tensor> inputs) {
   return append_op(graph, std::move(op), std::span(inputs.begin(), inputs.size()));
+}
+
+OpGraph take(OpGraph& graph) {
+  OpGraph taken;
+  taken.swap(graph);
+  return taken;
 }
 
 const Output& value_of(const OpGraph& graph, Tensor tensor) {

@@ -29,6 +29,9 @@ Output make_output(std::vector<std::int64_t> shape, DataType type);
 OpId append_op(OpGraph& graph, Op op, std::span<const Tensor> inputs);
 OpId append_op(OpGraph& graph, Op op, std::initializer_list<Tensor> inputs);
 
+/// Returns the graph and leaves it empty: graphs of Boost can be swapped, but not moved.
+OpGraph take(OpGraph& graph);
+
 /// Returns what the tensor is: shape, type and bytes.
 const Output& value_of(const OpGraph& graph, Tensor tensor);
 

@@ -178,7 +178,7 @@ Tensor ModelBuilder::add_losses(std::span<const Tensor> losses) {
 
 OpGraph ModelBuilder::finish() && {
   validate(graph_, graph_[boost::graph_bundle].name);
-  return std::move(graph_);
+  return take(graph_);
 }
 
 }  // namespace emplace

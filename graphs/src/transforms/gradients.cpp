@@ -92,8 +92,9 @@ class Differentiator {
       if (std::ranges::none_of(gradients, [](const auto& g) { return g.has_value(); })) {
         continue;
       }
-      if (graph_[index_of(op)].kind == "variable") {
-        updates.emplace_back(op, gradients[0].value());
+      const std::optional<Tensor> of_first = gradients.front();
+      if (of_first && graph_[index_of(op)].kind == "variable") {
+        updates.emplace_back(op, *of_first);
       } else {
         differentiate(op, std::move(gradients));
       }
@@ -102,7 +103,7 @@ class Differentiator {
       update(variable, gradient);
     }
     validate(graph_, graph_[boost::graph_bundle].name);
-    return std::move(graph_);
+    return take(graph_);
   }
 
  private:
@@ -148,6 +149,7 @@ class Differentiator {
       return;
     }
     std::vector<std::string> kinds;
+    kinds.reserve(missing.size());
     for (const auto& [kind, count] : missing) {
       kinds.push_back(fmt::format("{} ({})", kind, count));
     }

@@ -46,9 +46,7 @@ class Splitter {
     }
     order_passes(schedule);
     validate(graph_, graph_[boost::graph_bundle].name);
-    OpGraph graph;
-    graph.swap(graph_);
-    return graph;
+    return take(graph_);
   }
 
  private:

@@ -61,7 +61,7 @@ class Converter {
                 {Tensor{new_ids_[losses[0]], 0}});
     }
     validate(graph_, graph_[boost::graph_bundle].name);
-    return std::move(graph_);
+    return take(graph_);
   }
 
  private:

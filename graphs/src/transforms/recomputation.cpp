@@ -1,4 +1,5 @@
 #include "losses.hpp"
+#include "model/assemble.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/id_vector.hpp>
@@ -50,9 +51,7 @@ class Recomputer {
     }
     connect();
     validate(graph_, graph_[boost::graph_bundle].name);
-    OpGraph graph;
-    graph.swap(graph_);
-    return graph;
+    return take(graph_);
   }
 
  private:
@@ -252,9 +251,7 @@ class Recomputer {
 
 OpGraph recompute(OpGraph step, const std::string& scopes) {
   if (scopes == "none") {
-    OpGraph same;
-    same.swap(step);  // graphs of Boost do not move
-    return same;
+    return take(step);
   }
   return Recomputer(step, scopes == "all" ? "*" : scopes).run();
 }

@@ -38,9 +38,7 @@ class Replicator {
     reduce_gradients(bucket_bytes);
     add_ops([](Phase phase) { return phase == Phase::kUpdate; });
     validate(graph_, graph_[boost::graph_bundle].name);
-    OpGraph graph;
-    graph.swap(graph_);
-    return graph;
+    return take(graph_);
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "task_graph.hpp"
 
+#include "model/assemble.hpp"
+
 #include <emplace/base/error.hpp>
 #include <emplace/base/id_vector.hpp>
 
@@ -102,7 +104,7 @@ OpGraph TaskGraph::finish(const Params& params) && {
       op.outputs[i].type = DataType::kBool;  // a byte each: what they mean does not matter
     }
   }
-  return std::move(graph_);
+  return take(graph_);
 }
 
 }  // namespace emplace
