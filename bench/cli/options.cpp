@@ -5,6 +5,7 @@
 
 #include <emplace/base/error.hpp>
 #include <emplace/bench/cell.hpp>
+#include <emplace/sim/throughput.hpp>
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -259,6 +260,27 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
   add_graph(command, options.graph);
   add_cluster(command, options.cluster);
   add_grouping_options(command, options);
+}
+
+void add_objective_options(CLI::App& command, ProblemOptions& options) {
+  CLI::Option* objective =
+      command
+          .add_option("--objective", options.objective,
+                      "What is to be short: one step alone, or the time between the ends of steps "
+                      "that overlap without end")
+          ->check(CLI::IsMember({"step", "throughput"}))
+          ->type_name("OBJECTIVE")
+          ->group("Problem")
+          ->default_str(options.objective);
+  command
+      .add_option("--steps-in-flight", options.steps_in_flight,
+                  "With --objective throughput: how many steps overlap. A step reads the weights "
+                  "that so many steps earlier left, so 1 means none is stale")
+      ->needs(objective)
+      ->check(CLI::Range(std::int64_t{1}, kMaxStepsInFlight))
+      ->type_name("N")
+      ->group("Problem")
+      ->default_str("a micro-batch for each device, at least 2");
 }
 
 CLI::Option* add_evaluations(CLI::App& command, std::int64_t& evaluations) {

@@ -30,8 +30,10 @@ inline constexpr std::int64_t kMaxEpisodes = 1'000'000'000;
 struct ProblemOptions {
   std::string graph{};
   std::string cluster{};
-  std::int64_t groups = 0;       ///< 0: the default of the grouping
-  std::string given_grouping{};  ///< strategy; if empty, that of grouping()
+  std::int64_t groups = 0;           ///< 0: the default of the grouping
+  std::string given_grouping{};      ///< strategy; if empty, that of grouping()
+  std::string objective{"step"};     ///< or "throughput"
+  std::int64_t steps_in_flight = 0;  ///< for throughput; 0: as many as keep all devices busy
 
   /// Returns the strategy that the options mean.
   std::string grouping() const { return std::string(grouping_for(given_grouping, groups)); }
@@ -86,6 +88,9 @@ void add_grouping_options(CLI::App& command, ProblemOptions& options);
 
 /// Adds GRAPH, --cluster, --groups and --grouping.
 void add_problem_options(CLI::App& command, ProblemOptions& options);
+
+/// Adds --objective and --steps-in-flight.
+void add_objective_options(CLI::App& command, ProblemOptions& options);
 
 /// Adds --agent, --evaluations, --time-limit and --seed.
 void add_agent_options(CLI::App& command, AgentOptions& options);

@@ -31,7 +31,7 @@
 namespace emplace::agents {
 
 /// Index of a block in its graph.
-using BlockId = Id<struct BlockKind>;
+using BlockId = Id<struct BlockTag>;
 
 /// Devices that are alike: of the same profile.
 struct StageDevices {

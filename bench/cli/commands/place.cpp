@@ -48,6 +48,7 @@ void add_place(CLI::App& app, Action& action) {
        "emplace place nmt --cluster p2-8xlarge-2 --policy policy.json --json"});
   const auto options = std::make_shared<Options>();
   add_problem_options(*command, options->problem);
+  add_objective_options(*command, options->problem);
   add_agent_options(*command, options->agent);
   for (const char* required : {"GRAPH", "--cluster"}) {
     command->get_option(required)->required();

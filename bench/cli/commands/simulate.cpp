@@ -201,6 +201,7 @@ void add_simulate(CLI::App& app, Action& action) {
           ->type_name("FILE")
           ->group("Problem");
   add_problem_options(*command, options->problem);
+  add_objective_options(*command, options->problem);
   add_agent_options(*command, options->agent);
   CLI::Option* placement = add_placement(*command, options->placement);
   for (const char* other : {"--agent", "--groups", "--grouping"}) {
@@ -226,8 +227,12 @@ void add_simulate(CLI::App& app, Action& action) {
   for (const char* other : {"--explain", "--memory"}) {
     command->get_option("--draws")->excludes(command->get_option(other));
   }
-  for (const char* other : {"GRAPH", "--cluster", "--groups", "--grouping", "--agent",
-                            "--placement", "--draws", "--trace", "--explain", "--memory"}) {
+  for (const char* other : {"--explain", "--draws"}) {
+    command->get_option("--objective")->excludes(command->get_option(other));
+  }
+  for (const char* other :
+       {"GRAPH", "--cluster", "--groups", "--grouping", "--objective", "--agent", "--placement",
+        "--draws", "--trace", "--explain", "--memory"}) {
     cases->excludes(command->get_option(other));
   }
   command->callback([options, &action] {

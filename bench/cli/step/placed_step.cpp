@@ -37,11 +37,30 @@
 namespace emplace::cli {
 namespace {
 
-using bench::ProblemSet;
 using bench::TextTable;
-ProblemSet::Entry with_bounds(Problem problem) {
-  const LowerBounds bounds = lower_bounds(problem);
-  return {std::move(problem), bounds};
+
+// How many steps an agent sees for each in flight. The time of few steps is mostly that of filling
+// the devices; of many, a simulation takes long. In 20 s, auto finds periods that are 12 to 24 %
+// shorter with four than with two.
+constexpr std::int64_t kSearchedForEachInFlight = 4;
+
+// Prepares a step for the objective of the user, and computes bounds.
+PlacedStep prepared(PlacedStep step, const ProblemOptions& options) {
+  if (options.objective == "throughput") {
+    const Problem one = step.problem();
+    const std::span<const DeviceId> devices = one.placeable_devices();
+    const std::int64_t in_flight =
+        options.steps_in_flight > 0 ? options.steps_in_flight : steps_in_flight_for(one, devices);
+    step.overlap = OverlappingSteps{.step = one,
+                                    .in_flight = in_flight,
+                                    .searched = kSearchedForEachInFlight * in_flight,
+                                    .bound_us = period_bound_us(one, devices, in_flight)};
+    step.entry.problem = repeated(one, step.overlap->searched, in_flight);
+  } else if (options.steps_in_flight > 0) {
+    throw Error(ErrorCode::kUsage, "--steps-in-flight is for --objective throughput");
+  }
+  step.entry.bounds = lower_bounds(step.problem());
+  return step;
 }
 
 // Only the placement of a file may part ops that must share a device.
@@ -69,6 +88,10 @@ void widen_bounds(PlacedStep& step, const Placement& placement) {
         return std::ranges::count(placeable, device) == 0;
       })) {
     step.entry.bounds = lower_bounds(problem, problem.devices_by_name());
+    if (step.overlap) {
+      step.overlap->bound_us =
+          period_bound_us(step.one_step(), problem.devices_by_name(), step.overlap->in_flight);
+    }
   }
 }
 
@@ -86,7 +109,8 @@ void simulate(PlacedStep& step, const Placement& placement) {
                             .peak_bytes = peak_bytes[device],
                             .capacity_bytes = problem.memory_bytes(device)});
   }
-  for (OpId op = 0; op < problem.num_ops(); ++op) {
+  // Steps that overlap do the same work.
+  for (OpId op = 0; op < step.one_step().num_ops(); ++op) {
     const DeviceId device = placement[problem.grouping().group_of(op)];
     step.devices[device].busy_us += end_us[op] - start_us[op];
     ++step.ops_by_cost_source[static_cast<std::size_t>(problem.cost_source(op, device))];
@@ -95,8 +119,14 @@ void simulate(PlacedStep& step, const Placement& placement) {
     step.entry.bounds.memory_us = 0;  // these hold for what fits only
     step.entry.bounds.search_us = 0;
   }
-  step.best_known_us = best_known_us(step, placement);
-  const double step_time_us = step.record.makespan_us;
+  if (step.overlap) {
+    step.overlap->throughput =
+        measure_throughput(step.one_step(), placement, step.overlap->in_flight);
+  } else {
+    step.best_known_us = best_known_us(step, placement);
+  }
+  const double step_time_us =
+      step.overlap ? step.overlap->throughput.period_us : step.record.makespan_us;
   for (DeviceUse& device : step.devices) {
     device.utilization = step_time_us > 0 ? device.busy_us / step_time_us : 0;
   }
@@ -124,14 +154,16 @@ PlacedStep place_op_by_op(const ProblemOptions& problem, const std::string& text
                           const std::string& path) {
   auto graph = std::make_shared<const OpGraph>(load_graph(problem.graph));
   Grouping grouping = ungrouped(*graph);
-  PlacedStep step{
-      .entry = with_bounds(Problem(std::move(graph), std::move(grouping),
-                                   std::make_shared<const Cluster>(load_cluster(problem.cluster)))),
-      .graph = problem.graph,
-      .cluster = problem.cluster,
-      .grouping = "ungrouped",
-      .placed_by = path,
-      .from_file = true};
+  PlacedStep step =
+      prepared({.entry = {Problem(std::move(graph), std::move(grouping),
+                                  std::make_shared<const Cluster>(load_cluster(problem.cluster))),
+                          {}},
+                .graph = problem.graph,
+                .cluster = problem.cluster,
+                .grouping = "ungrouped",
+                .placed_by = path,
+                .from_file = true},
+               problem);
   const Placement placement = read_placement_json(text, path, step.problem());
   simulate(step, placement);
   return step;
@@ -174,7 +206,10 @@ const std::string& PlacedStep::op_name(OpId op) const {
   return problem().graph()[static_cast<std::size_t>(op)].name;
 }
 
-double PlacedStep::gap() const { return gap_to_bound(record.makespan_us, entry.bounds.best_us()); }
+double PlacedStep::gap() const {
+  return overlap ? gap_to_bound(overlap->throughput.period_us, overlap->bound_us)
+                 : gap_to_bound(record.makespan_us, entry.bounds.best_us());
+}
 
 bool PlacedStep::is_optimal() const {
   return record.status == StepStatus::kOk && gap() <= kBoundRounding;
@@ -192,12 +227,14 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
   const agents::AgentSpec spec = agent.agent;
   spec.make();
 
-  PlacedStep step{.entry = with_bounds(bench::load_problem(problem.graph, problem.cluster,
-                                                           problem.groups, problem.grouping())),
-                  .graph = problem.graph,
-                  .cluster = problem.cluster,
-                  .grouping = problem.grouping(),
-                  .placed_by = agent.agent};
+  PlacedStep step = prepared({.entry = {bench::load_problem(problem.graph, problem.cluster,
+                                                            problem.groups, problem.grouping()),
+                                        {}},
+                              .graph = problem.graph,
+                              .cluster = problem.cluster,
+                              .grouping = problem.grouping(),
+                              .placed_by = agent.agent},
+                             problem);
   const bench::Cell cell{
       .graph = problem.graph,
       .cluster = problem.cluster,
@@ -216,7 +253,7 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
   if (start) {
     widen_bounds(step, *start);
   }
-  SearchProgress progress(step.entry.bounds.best_us());
+  SearchProgress progress(step.entry.bounds.best_us(), step.overlap ? step.overlap->searched : 1);
   bench::CellWatch watch = progress.watch(agent.time_limit_s);
   watch.start = std::move(start);
   bench::CellResult result = bench::run_cell(cell, step.entry, {}, stop_on_signal(), watch);
@@ -242,12 +279,15 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
   }
   const std::unique_ptr<agents::TrainableAgent> agent =
       bench::agent_of(file, options.grouping() != kDefaultGrouping);
-  PlacedStep step{.entry = with_bounds(bench::load_problem(options.graph, options.cluster,
-                                                           options.groups, options.grouping())),
-                  .graph = options.graph,
-                  .cluster = options.cluster,
-                  .grouping = options.grouping(),
-                  .placed_by = fmt::format("{} with {}", file.origin.plan.agent.text(), with.path)};
+  PlacedStep step =
+      prepared({.entry = {bench::load_problem(options.graph, options.cluster, options.groups,
+                                              options.grouping()),
+                          {}},
+                .graph = options.graph,
+                .cluster = options.cluster,
+                .grouping = options.grouping(),
+                .placed_by = fmt::format("{} with {}", file.origin.plan.agent.text(), with.path)},
+               options);
   const Problem& problem = step.problem();
   const bench::Cell cell{.graph = options.graph,
                          .cluster = options.cluster,
@@ -257,7 +297,7 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
                          .root_seed = static_cast<std::uint64_t>(with.seed)};
   // One for the policy as it is, and those that it learns from.
   const std::int64_t episodes = 1 + with.episodes;
-  SearchProgress progress(step.entry.bounds.best_us());
+  SearchProgress progress(step.entry.bounds.best_us(), step.overlap ? step.overlap->searched : 1);
   bench::CellWatch watch = progress.watch(std::nullopt);
   agents::Evaluator evaluator(
       problem, {.seed = cell.seed(),
@@ -282,7 +322,7 @@ PlacedStep place_from(const ProblemOptions& problem, const std::string& source) 
     return place_from_file(problem, source);
   }
   const bench::StoredRun run = bench::read_store(cell->folder);
-  return place_from_run(run, find_cell(run, *cell), cell->folder);
+  return place_from_run(run, find_cell(run, *cell), cell->folder, problem);
 }
 
 PlacedStep op_by_op(const PlacedStep& step) {
@@ -292,18 +332,19 @@ PlacedStep op_by_op(const PlacedStep& step) {
 }
 
 PlacedStep place_from_run(const bench::StoredRun& run, const bench::CellResult& result,
-                          const std::string& folder) {
+                          const std::string& folder, const ProblemOptions& options) {
   const bench::Cell& cell = result.cell;
-  PlacedStep step{.entry = with_bounds(
-                      bench::load_problem(cell.graph, cell.cluster, cell.groups, cell.grouping)),
-                  .graph = cell.graph,
-                  .cluster = cell.cluster,
-                  .grouping = cell.grouping,
-                  .placed_by = cell.agent.text(),
-                  .decision_groups = result.decision_groups,
-                  .evaluations = result.evaluations,
-                  .evaluations_to_best = result.evaluations_to_best};
-  if (!bench::had_problem(run.manifest, cell.graph, cell.cluster, step.problem())) {
+  PlacedStep step = prepared(
+      {.entry = {bench::load_problem(cell.graph, cell.cluster, cell.groups, cell.grouping), {}},
+       .graph = cell.graph,
+       .cluster = cell.cluster,
+       .grouping = cell.grouping,
+       .placed_by = cell.agent.text(),
+       .decision_groups = result.decision_groups,
+       .evaluations = result.evaluations,
+       .evaluations_to_best = result.evaluations_to_best},
+      options);
+  if (!bench::had_problem(run.manifest, cell.graph, cell.cluster, step.one_step())) {
     const bench::BuildInfo& build = run.manifest.starts.back().build;
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("{}: {} on {} has changed since emplace {} (git {}) ran it", folder,
@@ -311,7 +352,7 @@ PlacedStep place_from_run(const bench::StoredRun& run, const bench::CellResult& 
   }
   step.entry.bounds.search_us = result.bound_us;
   simulate(step, result.placement);
-  if (step.record.makespan_us != result.step_time_us) {
+  if (!step.overlap && step.record.makespan_us != result.step_time_us) {
     note(fmt::format("emplace: warning: the step takes {:.3f} ms now, and took {:.3f} ms in {}",
                      step.record.makespan_us / 1e3, result.step_time_us / 1e3, folder));
   }
@@ -365,17 +406,17 @@ void note_warnings(const OpGraph& graph) {
 }
 
 void note_guesses(const PlacedStep& step) {
-  note_warnings(step.problem().graph());
+  note_warnings(step.one_step().graph());
   const std::int32_t guesses =
       step.ops_by_cost_source[static_cast<std::size_t>(CostSource::kGuess)];
   if (guesses > 0) {
     note(fmt::format(
         "emplace: warning: the costs of {} of {} are guesses: the devices of {} have neither a "
         "measured cost nor an efficiency for them (see emplace show {} --cluster {})",
-        guesses, counted(step.problem().num_ops(), "op"), step.cluster, escape_shell(step.graph),
+        guesses, counted(step.one_step().num_ops(), "op"), step.cluster, escape_shell(step.graph),
         escape_shell(step.cluster)));
   }
-  if (const auto uncounted = describe_uncounted(step.problem().graph()); !uncounted.empty()) {
+  if (const auto uncounted = describe_uncounted(step.one_step().graph()); !uncounted.empty()) {
     note(escape_terminal(fmt::format("emplace: warning: {}", uncounted)));
   }
   if (const auto classes = unknown_classes(step.problem()); guesses > 0 && !classes.empty()) {
@@ -395,24 +436,44 @@ std::string above_best_known_of(const PlacedStep& step) {
                       : fmt::format(", {:.1f} % above the best known", *above * 100);
 }
 
-}  // namespace
+std::string above_bound_of(const PlacedStep& step) {
+  return step.is_optimal() ? "optimal"
+                           : fmt::format("{:.1f} % above the lower bound", step.gap() * 100);
+}
 
-std::string to_text(const PlacedStep& step, std::string_view more_times) {
+std::string step_time_text(const PlacedStep& step, std::string_view more_times) {
   const LowerBounds& bounds = step.entry.bounds;
-  std::string text =
-      fmt::format("{} on {}, placed by {}\n", step.graph, step.cluster, step.placed_by);
-  text += fmt::format("  status       {}\n", to_string(step.record.status));
-  text += fmt::format("  step time    {:.3f} ms, {}{}\n", step.record.makespan_us / 1e3,
-                      step.is_optimal()
-                          ? "optimal"
-                          : fmt::format("{:.1f} % above the lower bound", step.gap() * 100),
-                      above_best_known_of(step));
+  std::string text = fmt::format("  step time    {:.3f} ms, {}{}\n", step.record.makespan_us / 1e3,
+                                 above_bound_of(step), above_best_known_of(step));
   text += more_times;
   if (step.best_known_us) {
     text += fmt::format("  best known   {:.3f} ms\n", *step.best_known_us / 1e3);
   }
-  text += fmt::format("  lower bound  {:.3f} ms, by {}\n", bounds.best_us() / 1e3,
-                      to_string(bounds.binding_part()));
+  return text + fmt::format("  lower bound  {:.3f} ms, by {}\n", bounds.best_us() / 1e3,
+                            to_string(bounds.binding_part()));
+}
+
+std::string throughput_text(const PlacedStep& step, const OverlappingSteps& overlap) {
+  const Throughput& throughput = overlap.throughput;
+  std::string text = fmt::format("  period       {:.3f} ms, {}{}\n", throughput.period_us / 1e3,
+                                 above_bound_of(step),
+                                 throughput.repeats || throughput.period_us <= throughput.load_us
+                                     ? ""
+                                     : "; a mean, for it does not repeat");
+  text += fmt::format("  throughput   {:.3f} steps/s, {} in flight\n", 1e6 / throughput.period_us,
+                      overlap.in_flight);
+  text += fmt::format("  fullest      {}, {:.3f} ms in a step\n", throughput.fullest,
+                      throughput.load_us / 1e3);
+  return text + fmt::format("  lower bound  {:.3f} ms\n", overlap.bound_us / 1e3);
+}
+
+}  // namespace
+
+std::string to_text(const PlacedStep& step, std::string_view more_times) {
+  std::string text =
+      fmt::format("{} on {}, placed by {}\n", step.graph, step.cluster, step.placed_by);
+  text += fmt::format("  status       {}\n", to_string(step.record.status));
+  text += step.overlap ? throughput_text(step, *step.overlap) : step_time_text(step, more_times);
   if (step.decision_groups > 0) {
     const GroupId groups = step.problem().num_groups();
     text += fmt::format(
@@ -455,25 +516,36 @@ Json facts_of(const PlacedStep& step) {
                        {"peak_bytes", device.peak_bytes},
                        {"capacity_bytes", device.capacity_bytes}});
   }
-  return {
+  Json json = {
       {"schema_version", 1},
       {"graph", step.graph},
       {"cluster", step.cluster},
       {"placed_by", step.placed_by},
-      {"ops", step.problem().num_ops()},
+      {"ops", step.one_step().num_ops()},
       {"groups", step.problem().num_groups()},
       {"decision_groups", step.decision_groups > 0 ? Json(step.decision_groups) : Json(nullptr)},
       {"grouping", step.grouping},
       {"ops_by_cost_source", std::move(cost_sources)},
-      {"status", to_string(step.record.status)},
-      {"step_time_us", step.record.makespan_us},
-      {"bound_us", step.entry.bounds.best_us()},
-      {"bound_by", to_string(step.entry.bounds.binding_part())},
-      {"gap", step.gap()},
-      {"peak_bytes", std::move(peak_bytes)},
-      {"devices", std::move(devices)},
-      {"evaluations", step.evaluations},
-      {"evaluations_to_best", step.evaluations_to_best}};
+      {"status", to_string(step.record.status)}};
+  if (step.overlap) {
+    const Throughput& throughput = step.overlap->throughput;
+    json.add("period_us", throughput.period_us);
+    json.add("repeats", throughput.repeats);
+    json.add("steps_in_flight", step.overlap->in_flight);
+    json.add("fullest", throughput.fullest);
+    json.add("load_us", throughput.load_us);
+    json.add("bound_us", step.overlap->bound_us);
+  } else {
+    json.add("step_time_us", step.record.makespan_us);
+    json.add("bound_us", step.entry.bounds.best_us());
+    json.add("bound_by", to_string(step.entry.bounds.binding_part()));
+  }
+  json.add("gap", step.gap());
+  json.add("peak_bytes", peak_bytes);
+  json.add("devices", devices);
+  json.add("evaluations", step.evaluations);
+  json.add("evaluations_to_best", step.evaluations_to_best);
+  return json;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <emplace/bench/result_store.hpp>
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
+#include <emplace/sim/throughput.hpp>
 
 #include <array>
 #include <cstdint>
@@ -29,10 +30,21 @@ struct DeviceUse {
   std::int64_t capacity_bytes = 0;  ///< of its memory
 };
 
-/// Holds a placement and the step that it gives.
+/// Describes steps that overlap without end.
+struct OverlappingSteps {
+  Problem step;  ///< one of them
+  std::int64_t in_flight = 0;
+  std::int64_t searched = 0;  ///< steps that an agent sees, one after the other
+  double bound_us = 0;        ///< no placement has a shorter period
+  Throughput throughput{};    ///< of the placement
+};
+
+/// Holds a placement and the step that it gives, or, if the objective is throughput, the first of
+/// the steps that overlap.
 struct PlacedStep {
   bench::ProblemSet::Entry entry;
-  StepRecord record{};  ///< of the placement
+  StepRecord record{};                        ///< of the placement
+  std::optional<OverlappingSteps> overlap{};  ///< if the objective is throughput
   std::string graph{};
   std::string cluster{};
   std::string grouping{};            ///< strategy; "ungrouped" for a placement file
@@ -51,13 +63,17 @@ struct PlacedStep {
   /// Returns the problem that is placed.
   const Problem& problem() const { return entry.problem; }
 
+  /// Returns the problem of one step.
+  const Problem& one_step() const { return overlap ? overlap->step : entry.problem; }
+
   /// Returns the name of an op.
   const std::string& op_name(OpId op) const;
 
-  /// Says whether the step fits and takes no longer than the lower bound.
+  /// Says whether the step fits and takes no longer, or its period is no longer, than the lower
+  /// bound.
   bool is_optimal() const;
 
-  /// Returns how far the step is above the lower bound, as a fraction of the bound.
+  /// Returns how far the step, or its period, is above the lower bound, as a fraction of the bound.
   double gap() const;
 
   /// Returns how far the step is above the best known one, as a fraction of that; negative for a
@@ -88,9 +104,10 @@ PlacedStep place_with_policy(const ProblemOptions& problem, const PolicyOptions&
 PlacedStep place_from(const ProblemOptions& problem, const std::string& source);
 
 /// Returns the placement that `result`, a cell of `run` with a placement, kept; `folder` is that of
-/// the run. Throws Error, also if its graph or cluster has changed since.
+/// the run. Of `options`, the objective counts. Throws Error, also if its graph or cluster has
+/// changed since.
 PlacedStep place_from_run(const bench::StoredRun& run, const bench::CellResult& result,
-                          const std::string& folder);
+                          const std::string& folder, const ProblemOptions& options = {});
 
 /// Returns the same step, read op by op: no grouping holds ops together.
 PlacedStep op_by_op(const PlacedStep& step);

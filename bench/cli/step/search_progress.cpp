@@ -36,13 +36,14 @@ void SearchProgress::show() {
     return;
   }
   shown_ = now;
-  line_.show(fmt::format("{:.1f} s, {}, best {:.3f} ms{}",
-                         std::chrono::duration<double>(now - begin_).count(),
-                         counted(evaluations_, "evaluation"), best_.step_time_us / 1e3,
-                         best_.status == agents::EvaluationStatus::kOk
-                             ? fmt::format(", {:.1f} % above the lower bound",
-                                           100 * gap_to_bound(best_.step_time_us, bound_us_))
-                             : " (out of memory)"));
+  line_.show(fmt::format(
+      "{:.1f} s, {}, best {}{:.3f} ms{}", std::chrono::duration<double>(now - begin_).count(),
+      counted(evaluations_, "evaluation"), steps_ == 1 ? "" : counted(steps_, "step") + " in ",
+      best_.step_time_us / 1e3,
+      best_.status == agents::EvaluationStatus::kOk
+          ? fmt::format(", {:.1f} % above the lower bound",
+                        100 * gap_to_bound(best_.step_time_us, bound_us_))
+          : " (out of memory)"));
 }
 
 }  // namespace emplace::cli

@@ -16,8 +16,10 @@ namespace emplace::cli {
 /// Shows evaluations, the best step time and how far it is above the lower bound.
 class SearchProgress {
  public:
-  /// Starts the line for a problem whose lower bound is `bound_us`, in microseconds.
-  explicit SearchProgress(double bound_us) : bound_us_(bound_us) {}
+  /// Starts the line for a problem of so many steps whose lower bound is `bound_us`, in
+  /// microseconds.
+  explicit SearchProgress(double bound_us, std::int64_t steps = 1)
+      : bound_us_(bound_us), steps_(steps) {}
 
   /// Returns what shows the progress of a cell, which ends at the bound or, if there is one, at the
   /// time limit. Requires: this outlives the cell.
@@ -29,6 +31,7 @@ class SearchProgress {
   void show();
 
   double bound_us_;
+  std::int64_t steps_;
   Clock::time_point begin_ = Clock::now();
   Clock::time_point shown_{};
   std::int64_t evaluations_ = 0;

@@ -10,8 +10,6 @@
 #include <utility>
 
 namespace emplace {
-namespace {}  // namespace
-
 namespace bounds {
 namespace {
 

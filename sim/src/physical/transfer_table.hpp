@@ -13,7 +13,7 @@
 namespace emplace::physical {
 
 /// Index of a transfer among those of a step, in the order in which they start.
-using TransferId = Id<struct TransferKind>;
+using TransferId = Id<struct TransferTag>;
 
 /// Holds one output on its way to one device.
 struct TransferState {

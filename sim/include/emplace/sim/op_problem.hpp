@@ -22,10 +22,10 @@
 namespace emplace {
 
 /// Index into the outputs of all ops of a problem.
-using OutputId = Id<struct OutputKind>;
+using OutputId = Id<struct OutputTag>;
 
 /// Index into the uses of all outputs of a problem.
-using UseId = Id<struct UseKind>;
+using UseId = Id<struct UseTag>;
 
 /// The ops of a graph on a cluster; see the head of this file.
 class OpProblem {

@@ -64,13 +64,13 @@ template <typename Kind, typename Other>
 std::strong_ordering operator<=>(Id<Kind>, Id<Other>) = delete;
 
 /// Index of an op in its graph, in the order in which the ops were added.
-using OpId = Id<struct OpKind>;
+using OpId = Id<struct OpTag>;
 
 /// Index of a group of ops in a Grouping; groups are numbered in topological order.
-using GroupId = Id<struct GroupKind>;
+using GroupId = Id<struct GroupTag>;
 
 /// Index of a device in its cluster.
-using DeviceId = Id<struct DeviceKind>;
+using DeviceId = Id<struct DeviceTag>;
 
 }  // namespace emplace
 
