@@ -119,6 +119,14 @@ TEST(MicroBatches, OfOneForwardOneBackwardPreferThatAndTheEarlier) {
   EXPECT_GT(priority("fc6/matmul/grad_right"), priority("fc6/matmul/grad_right#1"));
   EXPECT_GT(priority("fc6/matmul"), priority("fc6/matmul#1"));
   EXPECT_GT(priority("fc6/matmul/weights"), priority("fc6/matmul/grad_right"));
+  EXPECT_GT(priority("fc7/matmul/grad_right"), priority("fc6/matmul/grad_left"));
+}
+
+TEST(MicroBatches, WithoutBubblesLetGradientsOfWeightsWait) {
+  const OpGraph graph = load_graph("vgg-16:batch=4,micro-batches=2,schedule=zero-bubble");
+  const auto priority = [&](std::string_view name) { return find(graph, name).priority; };
+  EXPECT_LT(priority("fc7/matmul/grad_right"), priority("fc6/matmul/grad_left"));
+  EXPECT_GT(priority("fc7/matmul/grad_right"), priority("fc7/matmul"));
 }
 
 TEST(MicroBatches, AreAllInFlightByTheScheduleOfGPipe) {

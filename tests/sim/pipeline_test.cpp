@@ -92,7 +92,7 @@ TEST_P(Pipeline, OfInferenceFillsOnce) {
 // Also with what Narayanan et al. 2021, section 2.2, keep in flight: one for each stage.
 TEST_P(Pipeline, OfTrainingFillsAndDrainsOnce) {
   const double expected_us = (count() + stages() - 1) * (kForwardUs + kBackwardUs);
-  for (const auto order : {kOneForwardOneBackward, kGPipe, kAsReady}) {
+  for (const auto order : {kOneForwardOneBackward, kZeroBubble, kGPipe, kAsReady}) {
     EXPECT_DOUBLE_EQ(step_us(stages(), count(), true, {.order = order}), expected_us);
   }
   EXPECT_DOUBLE_EQ(step_us(stages(), count(), true, {.in_flight = stages()}), expected_us);
@@ -112,6 +112,47 @@ TEST_P(Pipeline, KeepsWhatIsInFlight) {
   };
   EXPECT_EQ(peak_bytes({.order = kGPipe}), 100 * count());
   EXPECT_EQ(peak_bytes({.in_flight = stages()}), 100 * std::min(count(), stages()));
+}
+
+// Stages forward and backward, of which each has a gradient of data, with which the stage before
+// goes on, and one of weights. All take as long.
+OpGraph chain_with_weights(int stages) {
+  std::vector<test::OpSketch> ops;
+  const auto add = [&](std::string_view name, int stage, std::vector<OpId> producers) {
+    ops.push_back({.name = fmt::format("{}_{}", name, stage),
+                   .cost_us = kForwardUs,
+                   .producers = std::move(producers),
+                   .scope = fmt::format("{}", stage)});
+    return static_cast<OpId>(ops.size() - 1);
+  };
+  std::vector<OpId> made;
+  for (int stage = 0; stage < stages; ++stage) {
+    made.push_back(
+        add("forward", stage, stage == 0 ? std::vector<OpId>() : std::vector<OpId>{made.back()}));
+  }
+  OpId gradient = made.back();
+  for (int stage = stages; stage-- > 0;) {
+    const std::vector<OpId> reads = {gradient, made[static_cast<std::size_t>(stage)]};
+    add("weights", stage, reads);
+    gradient = add("data", stage, reads);
+  }
+  OpGraph graph = test::make_graph(ops);
+  for (std::size_t at = made.size(); at < ops.size(); ++at) {
+    graph[at].phase = Phase::kBackward;
+  }
+  return graph;
+}
+
+// Qi et al., ICLR 2024, table 1: the bubble is S - 1 times F + B + W by 1F1B, and F + B - W if
+// gradients of weights wait (ZB-H1).
+TEST_P(Pipeline, HasASmallerBubbleIfGradientsOfWeightsWait) {
+  const int parts = std::max(count(), stages());
+  const auto us = [&](MicroBatchSchedule::Order order) {
+    return run(chain_with_weights(stages()), stages(), parts, {.order = order}).us;
+  };
+  const double work_us = parts * 3 * kForwardUs;
+  EXPECT_DOUBLE_EQ(us(kOneForwardOneBackward), work_us + (stages() - 1) * 3 * kForwardUs);
+  EXPECT_DOUBLE_EQ(us(kZeroBubble), work_us + (stages() - 1) * kForwardUs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Pipeline,

@@ -1,4 +1,5 @@
 #include "heuristic/memory_fit.hpp"
+#include "scattered_split.hpp"
 #include "stage_graph.hpp"
 #include "stage_split.hpp"
 
@@ -17,12 +18,15 @@
 namespace emplace::agents {
 namespace {
 
+constexpr int kRounds = 300;  // of the local search
+
 // The best contiguous stages for each number of devices, with transfers in the load and without, of
 // which the fastest is taken.
 class PipelineDp final : public Agent {
  public:
   explicit PipelineDp(const Params& params)
-      : max_ideals_(static_cast<std::size_t>(params.get<std::int64_t>("ideals"))) {}
+      : max_ideals_(static_cast<std::size_t>(params.get<std::int64_t>("ideals"))),
+        contiguous_(params.get<bool>("contiguous")) {}
 
   Placement place(const Problem& problem, Evaluator& evaluator) override {
     const StageGraph graph = without_idle_leaves(stage_graph(problem, problem.placeable_devices()));
@@ -62,6 +66,9 @@ class PipelineDp final : public Agent {
     splits.back() = split_over_ideals(graph, max_ideals_, std::move(splits.back()));
     if (splits.back().stages.empty()) {
       splits = splits_in_order(without_limits(graph), order);
+    } else if (!contiguous_) {
+      RandomStream random(0);
+      splits.push_back(scattered(graph, splits.back(), kRounds, random));
     }
     std::vector<Placement> placements;
     for (const StageSplit& split : boost::adaptors::reverse(splits)) {
@@ -77,6 +84,7 @@ class PipelineDp final : public Agent {
   }
 
   std::size_t max_ideals_;
+  bool contiguous_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -98,7 +106,11 @@ EMPLACE_REGISTER_AGENT(
                      .min = 1,
                      .max = 1'000'000,
                      .summary = "most ideals (sets of groups with all their producers) for all "
-                                "contiguous stages; with more, stages are along one order"}},
+                                "contiguous stages; with more, stages are along one order"},
+                    {.name = "contiguous",
+                     .default_value = true,
+                     .summary = "false: a local search also looks for stages with gaps, whose "
+                                "largest load may be smaller"}},
      .deterministic = false});
 
 }  // namespace

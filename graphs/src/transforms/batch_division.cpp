@@ -47,9 +47,10 @@ OpGraph in_parts(std::int64_t batch, std::int64_t count, std::string_view parts,
 MicroBatchSchedule schedule_of(const Params& params) {
   using enum MicroBatchSchedule::Order;
   const auto& name = params.get<std::string>("schedule");
-  return {.order = name == "1f1b"    ? kOneForwardOneBackward
-                   : name == "gpipe" ? kGPipe
-                                     : kAsReady,
+  return {.order = name == "1f1b"          ? kOneForwardOneBackward
+                   : name == "zero-bubble" ? kZeroBubble
+                   : name == "gpipe"       ? kGPipe
+                                           : kAsReady,
           .in_flight = params.get<std::int64_t>("in-flight")};
 }
 
@@ -64,9 +65,10 @@ std::vector<ParamSpec> batch_division_parameters() {
                        "their gradients are added up"),
           {.name = "schedule",
            .default_value = std::string("1f1b"),
-           .choices = {"1f1b", "gpipe", "as-ready"},
+           .choices = {"1f1b", "zero-bubble", "gpipe", "as-ready"},
            .summary = "which micro-batch a device takes of those that are ready: backward passes "
-                      "first; all forward passes before any backward pass; or what is ready first"},
+                      "first; in these gradients of weights last; all forward passes before any "
+                      "backward pass; or what is ready first"},
           whole_number("in-flight", 0, 0, 65536,
                        "how many micro-batches may be between the start of their forward and the "
                        "end of their backward pass, which limits memory; 0: all")};

@@ -42,7 +42,7 @@ class Splitter {
     }
     add_updates();
     if (schedule.order != MicroBatchSchedule::Order::kAsReady) {
-      set_priorities(schedule.order == MicroBatchSchedule::Order::kOneForwardOneBackward);
+      set_priorities(schedule.order);
     }
     order_passes(schedule);
     validate(graph_, graph_[boost::graph_bundle].name);
@@ -126,9 +126,11 @@ class Splitter {
     }
   }
 
-  // Early micro-batches first, and of their ops the last, so that each goes on as far as it can;
-  // backward ops first if told so. A variable must not wait for what could run without it.
-  void set_priorities(bool backward_first) {
+  // Early micro-batches first, and of their forward ops the last, so that each goes on as far as it
+  // can. Backward ops are in the order of the graph, as in frameworks' engines, so that a layer
+  // ends before the next begins. A variable must not wait for what could run without it.
+  void set_priorities(MicroBatchSchedule::Order order) {
+    using enum MicroBatchSchedule::Order;
     std::vector<OpId> by_priority;
     for (OpId op = 0; op < num_ops(graph_); ++op) {
       if (graph_[index_of(op)].phase != Phase::kUpdate) {
@@ -137,8 +139,9 @@ class Splitter {
     }
     std::ranges::sort(by_priority, {}, [&](OpId op) {
       const Op& here = graph_[index_of(op)];
-      return std::tuple(here.kind == "variable", backward_first && here.phase == Phase::kBackward,
-                        -here.micro_batch, op);
+      const bool is_backward = here.phase == Phase::kBackward;
+      return std::tuple(here.kind == "variable", order != kGPipe && is_backward, -here.micro_batch,
+                        is_backward && order != kZeroBubble ? -op : std::int32_t{op});
     });
     for (std::size_t at = 0; at < by_priority.size(); ++at) {
       graph_[index_of(by_priority[at])].priority = static_cast<std::int32_t>(at + 1);

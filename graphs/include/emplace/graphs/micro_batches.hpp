@@ -20,8 +20,11 @@ namespace emplace {
 struct MicroBatchSchedule {
   enum class Order : std::uint8_t {
     kOneForwardOneBackward,  ///< backward passes come before forward passes
-    kGPipe,                  ///< backward passes begin when all forward passes have ended
-    kAsReady,                ///< what is ready first comes first
+    /// So they do, and gradients of weights wait for those of data, with which other devices go on
+    /// (Qi et al., ICLR 2024).
+    kZeroBubble,
+    kGPipe,    ///< backward passes begin when all forward passes have ended
+    kAsReady,  ///< what is ready first comes first
   };
   Order order = Order::kOneForwardOneBackward;
   /// At most so many are between the start of their forward and the end of their backward pass; 0
