@@ -125,8 +125,12 @@ TEST(MicroBatches, OfOneForwardOneBackwardPreferThatAndTheEarlier) {
 TEST(MicroBatches, WithoutBubblesLetGradientsOfWeightsWait) {
   const OpGraph graph = load_graph("vgg-16:batch=4,micro-batches=2,schedule=zero-bubble");
   const auto priority = [&](std::string_view name) { return find(graph, name).priority; };
-  EXPECT_LT(priority("fc7/matmul/grad_right"), priority("fc6/matmul/grad_left"));
-  EXPECT_GT(priority("fc7/matmul/grad_right"), priority("fc7/matmul"));
+  EXPECT_GT(priority("fc7/matmul/grad_left#1"), priority("fc7/matmul"));
+  EXPECT_LT(priority("fc7/matmul/grad_right"), priority("fc7/matmul#1"));
+  EXPECT_LT(priority("fc7/matmul/grad_right/accumulate#1"), priority("fc7/matmul/grad_right"));
+  const OpGraph half =
+      load_graph("vgg-16:batch=4,dtype=float16,micro-batches=2,schedule=zero-bubble");
+  EXPECT_LT(find(half, "fc7/matmul/grad_right").priority, find(half, "fc7/matmul#1").priority);
 }
 
 TEST(MicroBatches, AreAllInFlightByTheScheduleOfGPipe) {

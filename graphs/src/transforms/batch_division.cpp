@@ -67,7 +67,7 @@ std::vector<ParamSpec> batch_division_parameters() {
            .default_value = std::string("1f1b"),
            .choices = {"1f1b", "zero-bubble", "gpipe", "as-ready"},
            .summary = "which micro-batch a device takes of those that are ready: backward passes "
-                      "first; in these gradients of weights last; all forward passes before any "
+                      "first; so, but gradients of weights last; all forward passes before any "
                       "backward pass; or what is ready first"},
           whole_number("in-flight", 0, 0, 65536,
                        "how many micro-batches may be between the start of their forward and the "

@@ -126,11 +126,33 @@ class Splitter {
     }
   }
 
+  // Says which ops make gradients of weights: updates read them, or what is made of them alone.
+  IdVector<OpId, bool> gradients_of_weights() const {
+    IdVector<OpId, bool> are(index_of(num_ops(graph_)), false);
+    const std::vector<OpId> order = topological_order(graph_);
+    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+      const auto uses = boost::make_iterator_range(boost::out_edges(index_of(*at), graph_));
+      are[*at] = graph_[index_of(*at)].phase == Phase::kBackward &&
+                 std::ranges::all_of(uses, [&](auto edge) {
+                   const auto reader = static_cast<OpId>(boost::target(edge, graph_));
+                   const bool reads_it_alone = boost::in_degree(index_of(reader), graph_) == 1 ||
+                                               std::ranges::binary_search(sums_, reader);
+                   return graph_[index_of(reader)].phase == Phase::kUpdate ||
+                          (are[reader] && reads_it_alone);
+                 });
+    }
+    return are;
+  }
+
   // Early micro-batches first, and of their forward ops the last, so that each goes on as far as it
   // can. Backward ops are in the order of the graph, as in frameworks' engines, so that a layer
   // ends before the next begins. A variable must not wait for what could run without it.
   void set_priorities(MicroBatchSchedule::Order order) {
     using enum MicroBatchSchedule::Order;
+    enum class Rank : std::uint8_t { kLast, kForward, kBackward, kVariable };
+    const IdVector<OpId, bool> waits = order == kZeroBubble
+                                           ? gradients_of_weights()
+                                           : IdVector<OpId, bool>(index_of(num_ops(graph_)), false);
     std::vector<OpId> by_priority;
     for (OpId op = 0; op < num_ops(graph_); ++op) {
       if (graph_[index_of(op)].phase != Phase::kUpdate) {
@@ -140,8 +162,11 @@ class Splitter {
     std::ranges::sort(by_priority, {}, [&](OpId op) {
       const Op& here = graph_[index_of(op)];
       const bool is_backward = here.phase == Phase::kBackward;
-      return std::tuple(here.kind == "variable", order != kGPipe && is_backward, -here.micro_batch,
-                        is_backward && order != kZeroBubble ? -op : std::int32_t{op});
+      const Rank rank = here.kind == "variable"          ? Rank::kVariable
+                        : waits[op]                      ? Rank::kLast
+                        : is_backward && order != kGPipe ? Rank::kBackward
+                                                         : Rank::kForward;
+      return std::tuple(rank, -here.micro_batch, is_backward ? -op : std::int32_t{op});
     });
     for (std::size_t at = 0; at < by_priority.size(); ++at) {
       graph_[index_of(by_priority[at])].priority = static_cast<std::int32_t>(at + 1);
@@ -268,7 +293,8 @@ class Splitter {
           .scope = producer.scope,
           .micro_batch = static_cast<std::int32_t>(part)};
     operators::define(op, kind, std::move(attributes), values_of(graph_, inputs));
-    return {append_op(graph_, std::move(op), inputs), 0};
+    sums_.push_back(append_op(graph_, std::move(op), inputs));
+    return {sums_.back(), 0};
   }
 
   boost::iterator_range<OpGraph::in_edge_iterator> inputs_of(OpId op) const {
@@ -280,6 +306,7 @@ class Splitter {
   OpGraph graph_;
   std::vector<IdVector<OpId, OpId>> copies_;  // by part
   std::map<std::pair<OpId, std::int32_t>, Tensor> totals_;
+  std::vector<OpId> sums_;  // of gradients of several micro-batches; ascending
 };
 
 }  // namespace

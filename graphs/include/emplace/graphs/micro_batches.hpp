@@ -20,8 +20,8 @@ namespace emplace {
 struct MicroBatchSchedule {
   enum class Order : std::uint8_t {
     kOneForwardOneBackward,  ///< backward passes come before forward passes
-    /// So they do, and gradients of weights wait for those of data, with which other devices go on
-    /// (Qi et al., ICLR 2024).
+    /// So they do, but gradients of weights come last, since no other device waits for them (Qi et
+    /// al., ICLR 2024).
     kZeroBubble,
     kGPipe,    ///< backward passes begin when all forward passes have ended
     kAsReady,  ///< what is ready first comes first
