@@ -4,6 +4,7 @@
 #include <emplace/graphs/optimizer.hpp>
 #include <emplace/graphs/repeated_steps.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
@@ -126,6 +127,14 @@ TEST(RepeatedSteps, AreRefusedWhereNumbersOverflow) {
   const std::string text =
       test::error_of(ErrorCode::kUnsupported, [&] { repeated_steps(step, 8, 1); });
   EXPECT_EQ(text, "graph 'small': 8 steps with 536870912 priorities each are too many");
+}
+
+TEST(RepeatedSteps, AreRefusedWhereTheyFillTheMemory) {
+  const OpGraph step = inference();
+  const std::string text =
+      test::error_of(ErrorCode::kUnsupported, [&] { repeated_steps(step, 1'000'000, 1); });
+  EXPECT_EQ(text, fmt::format("graph 'small': 1000000 steps with {} ops each are too many",
+                              num_ops(step)));
 }
 
 }  // namespace

@@ -61,15 +61,18 @@ std::vector<OpId> last_ops(const OpGraph& step) {
   return last;
 }
 
-// Throws unless so many numbers for each of `steps` steps fit an op.
-void expect_to_fit(const OpGraph& step, std::int64_t steps, std::int64_t count,
-                   std::string_view what) {
-  if (count > std::numeric_limits<std::int32_t>::max() / steps) {
+// Throws unless so many of something in each of `steps` steps are at most `limit`.
+void expect_at_most(std::int64_t limit, const OpGraph& step, std::int64_t steps, std::int64_t count,
+                    std::string_view what) {
+  if (count > limit / steps) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("graph '{}': {} steps with {} {} each are too many",
                             step[boost::graph_bundle].name, steps, count, what));
   }
 }
+
+constexpr std::int64_t kMostNumbers = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostOps = 5'000'000;  // some gigabytes
 
 }  // namespace
 
@@ -81,9 +84,9 @@ OpGraph repeated_steps(const OpGraph& step, std::int64_t count, std::int64_t in_
   for (OpId op = 0; op < size; ++op) {
     priorities = std::max(priorities, std::int64_t{step[index_of(op)].priority} + 1);
   }
-  expect_to_fit(step, count, micro_batches, "micro-batches");
-  expect_to_fit(step, count, priorities, "priorities");
-  expect_to_fit(step, count, size, "ops");
+  expect_at_most(kMostNumbers, step, count, micro_batches, "micro-batches");
+  expect_at_most(kMostNumbers, step, count, priorities, "priorities");
+  expect_at_most(kMostOps, step, count, size, "ops");
 
   std::vector<Wait> waits = updates_of(step);
   IdVector<OpId, bool> is_updated(index_of(size), false);
@@ -96,8 +99,8 @@ OpGraph repeated_steps(const OpGraph& step, std::int64_t count, std::int64_t in_
   }
   const std::vector<OpId> first = first_ops(step, is_constant);
   const std::vector<OpId> last = last_ops(step);
-  expect_to_fit(step, count, std::ssize(first) * std::ssize(last),
-                "pairs of a first and a last op");
+  expect_at_most(kMostOps, step, count, std::ssize(first) * std::ssize(last),
+                 "pairs of a first and a last op");
   for (const OpId before : last) {
     for (const OpId after : first) {
       waits.push_back({before, after});

@@ -31,22 +31,23 @@ struct Throughput {
   StepStatus status = StepStatus::kOk;
   double period_us = 0;    ///< from the end of one step to the end of the next, in the long run
   std::int64_t steps = 0;  ///< that were simulated
-  /// Whether the times between ends of steps repeat, so that they do so without end; otherwise the
-  /// period is a mean.
+  /// Whether the times between ends of the steps in the middle repeat; otherwise the period is
+  /// their mean, or the load if that is more.
   bool repeats = false;
   double load_us = 0;     ///< of the fullest resource in a step; the period is not shorter
   std::string fullest{};  ///< its name: a device or a link
 };
 
-/// Simulates steps of a placement, twice as many until the period repeats, up to a million ops.
+/// Simulates steps of a placement, twice as many until the period repeats, up to a million ops or
+/// eight steps.
 /// O(steps) simulations of one step. Requires: a valid device for each group.
 Throughput measure_throughput(const Problem& step, const Placement& placement,
                               std::int64_t in_flight);
 
 /// Returns a time that no placement on `devices` has a shorter period than, in microseconds: all
-/// devices share the work of a step, one device has all ops of a group, and of the time of a step at
-/// least a part by `in_flight` passes before the next. O(ops * kinds of devices + edges). Requires:
-/// at least one device.
+/// devices share the work of a step, one device has all ops of a group, and of the time of a step
+/// at least a part by `in_flight` passes before the next. O(ops * kinds of devices + edges).
+/// Requires: at least one device.
 double period_bound_us(const Problem& step, std::span<const DeviceId> devices,
                        std::int64_t in_flight);
 
