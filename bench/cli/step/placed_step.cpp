@@ -40,7 +40,7 @@ namespace {
 using bench::TextTable;
 
 // How many steps an agent sees for each in flight. The time of few steps is mostly that of filling
-// the devices; of many, a simulation takes long. In 20 s, auto finds periods that are 12 to 24 %
+// the devices; of many, a simulation takes long. In 20 s, auto finds periods that are 6 to 14 %
 // shorter with four than with two.
 constexpr std::int64_t kSearchedForEachInFlight = 4;
 

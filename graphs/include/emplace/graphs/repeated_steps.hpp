@@ -10,9 +10,9 @@
 
 namespace emplace {
 
-/// Returns `count` steps, of which up to `in_flight` overlap. Each is a copy of `step` with its own
-/// names (`op~1` and so on), in the order of steps: op i of step s is op s * num_ops(step) + i.
-/// Earlier steps have priority on devices.
+/// Returns a graph of `count` steps; at most `in_flight` run at a time. Each is a copy of `step`
+/// with its own names (`op~1` and so on), in the order of steps: op i of step s is op s *
+/// num_ops(step) + i. Earlier steps have priority on devices.
 ///
 /// A step begins when the step `in_flight` earlier has ended. A variable then has the value to
 /// which that one updated it; with one step in flight that is the last one, with two it misses an

@@ -38,16 +38,16 @@ struct Throughput {
   std::string fullest{};  ///< its name: a device or a link
 };
 
-/// Simulates steps of a placement, twice as many until the period repeats, up to a million ops or
-/// eight steps.
-/// O(steps) simulations of one step. Requires: a valid device for each group.
+/// Simulates eight steps of a placement or more, and twice as many until the period repeats or they
+/// would have over a million ops. O(steps) simulations of one step. Requires: a valid device for
+/// each group.
 Throughput measure_throughput(const Problem& step, const Placement& placement,
                               std::int64_t in_flight);
 
-/// Returns a time that no placement on `devices` has a shorter period than, in microseconds: all
-/// devices share the work of a step, one device has all ops of a group, and of the time of a step
-/// at least a part by `in_flight` passes before the next. O(ops * kinds of devices + edges).
-/// Requires: at least one device.
+/// Returns a lower bound on the periods of all placements on `devices`, in microseconds: all
+/// devices share the work of a step, one device has all ops of a group, and the longest path from a
+/// first op to the end of its step takes at most `in_flight` periods. O(ops * kinds of devices +
+/// edges). Requires: at least one device.
 double period_bound_us(const Problem& step, std::span<const DeviceId> devices,
                        std::int64_t in_flight);
 
