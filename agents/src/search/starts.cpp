@@ -36,10 +36,11 @@ constexpr std::array<Heuristic*, 6> kHeuristics = {scheduled<heft, StepOrder::kQ
                                                    m_topo,
                                                    ruled<human_expert>};
 
+// Rules that plan nothing: always asked, before what follows.
+constexpr std::array<Heuristic*, 2> kRules = {ruled<single_gpu>, ruled<human_expert>};
+
 // The cheapest first: the last ones are left out where their part of the budget is used up.
-constexpr std::array<Heuristic*, 12> kHeuristicsAndOrders = {ruled<single_gpu>,
-                                                             ruled<human_expert>,
-                                                             m_topo,
+constexpr std::array<Heuristic*, 10> kHeuristicsAndOrders = {m_topo,
                                                              scheduled<heft, StepOrder::kQueue>,
                                                              scheduled<heft, StepOrder::kPlan>,
                                                              scheduled<etf, StepOrder::kQueue>,
@@ -80,25 +81,29 @@ void sort_best_first(std::vector<Evaluated>& starts) {
   });
 }
 
-// Asks heuristics, but at least one, until so much of the budget is used.
-std::vector<Evaluated> evaluated(std::span<Heuristic* const> heuristics, const Problem& problem,
-                                 Evaluator& evaluator, double until_share = 1) {
+// Asks the experts for a batch in parts and `rules`, then `heuristics` until so much of the budget
+// is used; but at least one.
+std::vector<Evaluated> evaluated(std::span<Heuristic* const> rules,
+                                 std::span<Heuristic* const> heuristics, double until_share,
+                                 const Problem& problem, Evaluator& evaluator) {
   std::vector<Evaluated> starts;
   if (const std::optional<Placement>& best = evaluator.incumbent().placement()) {
     starts.push_back({*best, evaluator.incumbent().evaluation()});
   }
-  std::vector<Heuristic*> asked;
-  if (has_parts(problem)) {
-    asked.assign(kHeuristicsForParts.begin(), kHeuristicsForParts.end());
-  }
-  asked.insert(asked.end(), heuristics.begin(), heuristics.end());
-  for (Heuristic* const heuristic : asked) {
-    if (!starts.empty() &&
-        (evaluator.budget().exhausted() || evaluator.budget().share_used() >= until_share)) {
-      break;
+  const auto ask = [&](std::span<Heuristic* const> asked, double until) {
+    for (Heuristic* const heuristic : asked) {
+      if (!starts.empty() &&
+          (evaluator.budget().exhausted() || evaluator.budget().share_used() >= until)) {
+        break;
+      }
+      add_start(heuristic(problem, evaluator.budget()), evaluator, starts);
     }
-    add_start(heuristic(problem, evaluator.budget()), evaluator, starts);
+  };
+  if (has_parts(problem)) {
+    ask(kHeuristicsForParts, 1);
   }
+  ask(rules, 1);
+  ask(heuristics, until_share);
   sort_best_first(starts);
   return starts;
 }
@@ -137,11 +142,11 @@ Placement random_placement(const Problem& problem, RandomStream& random) {
 }
 
 std::vector<Evaluated> evaluated_starts(const Problem& problem, Evaluator& evaluator) {
-  return evaluated(kHeuristics, problem, evaluator);
+  return evaluated({}, kHeuristics, 1, problem, evaluator);
 }
 
 std::vector<Evaluated> evaluated_starts_and_orders(const Problem& problem, Evaluator& evaluator) {
-  return evaluated(kHeuristicsAndOrders, problem, evaluator, kMaxPartForHeuristics);
+  return evaluated(kRules, kHeuristicsAndOrders, kMaxPartForHeuristics, problem, evaluator);
 }
 
 std::vector<Evaluated> evaluated_starts_of_levels(const Coarsening& coarsening,
