@@ -5,6 +5,7 @@
 
 #include <emplace/base/error.hpp>
 #include <emplace/bench/cell.hpp>
+#include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/throughput.hpp>
 
 #include <CLI/Config.hpp>
@@ -238,6 +239,13 @@ CLI::Option* add_cluster(CLI::App& command, std::string& cluster) {
       ->group("Problem");
 }
 
+void ProblemOptions::name_costs() {
+  if (no_framework && !cluster.empty()) {
+    cluster = without_framework(cluster);
+    no_framework = false;
+  }
+}
+
 void add_grouping_options(CLI::App& command, ProblemOptions& options) {
   command
       .add_option(
@@ -259,6 +267,10 @@ void add_grouping_options(CLI::App& command, ProblemOptions& options) {
 void add_problem_options(CLI::App& command, ProblemOptions& options) {
   add_graph(command, options.graph);
   add_cluster(command, options.cluster);
+  command
+      .add_flag("--no-framework", options.no_framework,
+                "Ops take what they took alone, not what they take in a framework's step")
+      ->group("Problem");
   add_grouping_options(command, options);
 }
 

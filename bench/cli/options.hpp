@@ -32,11 +32,15 @@ struct ProblemOptions {
   std::string cluster{};
   std::int64_t groups = 0;           ///< 0: the default of the grouping
   std::string given_grouping{};      ///< strategy; if empty, that of grouping()
+  bool no_framework = false;         ///< costs are those of ops alone
   std::string objective{"step"};     ///< or "throughput"
   std::int64_t steps_in_flight = 0;  ///< for throughput; 0: as many as keep all devices busy
 
   /// Returns the strategy that the options mean.
   std::string grouping() const { return std::string(grouping_for(given_grouping, groups)); }
+
+  /// Makes `no_framework` a parameter of the cluster, if there is one.
+  void name_costs();
 };
 
 /// Says who places, and with what.

@@ -1,11 +1,15 @@
 #include <emplace/base/embedded.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/base/json_cursor.hpp>
+#include <emplace/base/params.hpp>
 #include <emplace/base/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace emplace {
 
@@ -42,6 +46,37 @@ bool is_path(std::string_view name_or_path) {
   return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
 }
 
+Cluster load_plain_cluster(std::string_view name_or_path) {
+  if (is_path(name_or_path)) {
+    const std::string path(name_or_path);
+    return read_cluster(read_text_file(path), path);
+  }
+  const Document& document = find_document(embedded::clusters(), "cluster", name_or_path);
+  return read_cluster(document.text, document.name);
+}
+
+const std::vector<ParamSpec>& parameters() {
+  static const std::vector<ParamSpec> all = {
+      {.name = "math",
+       .default_value = std::string(to_string(MathMode::kFramework)),
+       .choices = {kMathModes.begin(), kMathModes.end()},
+       .summary = "precision of float32 convolutions and products on devices that have TF32"},
+      {.name = "framework",
+       .default_value = true,
+       .summary =
+           "whether ops cost what they take in a framework's step, or what they take alone"}};
+  return all;
+}
+
+// Parts NAME:key=value,... A path may have colons of its own.
+std::pair<std::string_view, Spec> without_parameters(std::string_view text) {
+  const std::size_t at = text.rfind(':');
+  if (at == std::string_view::npos || text.find('=', at) == std::string_view::npos) {
+    return {text, {}};
+  }
+  return {text.substr(0, at), Spec::parse(fmt::format("cluster{}", text.substr(at)))};
+}
+
 }  // namespace
 
 std::vector<std::string> cluster_names() { return sorted_names(embedded::clusters()); }
@@ -55,26 +90,25 @@ std::vector<std::string> device_profile_names() {
 }
 
 Cluster load_cluster(std::string_view name_or_path) {
-  constexpr std::string_view kMath = ":math=";
-  if (const std::size_t at = name_or_path.rfind(kMath); at != std::string_view::npos) {
-    const std::string_view mode = name_or_path.substr(at + kMath.size());
-    std::vector<std::string> names;
-    for (const MathMode math : {MathMode::kFloat32, MathMode::kTf32}) {
-      if (mode == to_string(math)) {
-        Cluster cluster = load_cluster(name_or_path.substr(0, at));
-        cluster.math = math;
-        return cluster;
-      }
-      names.emplace_back(to_string(math));
+  const auto [name, given] = without_parameters(name_or_path);
+  Cluster cluster = load_plain_cluster(name);
+  const Params params = resolve_params(parameters(), given, fmt::format("cluster {}", name));
+  // Not given, it is as in the file.
+  if (std::ranges::any_of(given.given, [](const auto& one) { return one.first == "math"; })) {
+    cluster.math = static_cast<MathMode>(
+        std::ranges::find(kMathModes, params.get<std::string>("math")) - kMathModes.begin());
+  }
+  if (!params.get<bool>("framework")) {
+    for (DeviceProfile& profile : cluster.profiles) {
+      profile.step_factors = DeviceProfile().step_factors;
     }
-    throw_unknown_name("math mode", mode, names);
   }
-  if (is_path(name_or_path)) {
-    const std::string path(name_or_path);
-    return read_cluster(read_text_file(path), path);
-  }
-  const Document& document = find_document(embedded::clusters(), "cluster", name_or_path);
-  return read_cluster(document.text, document.name);
+  return cluster;
+}
+
+std::string without_framework(std::string_view name_or_path) {
+  const bool has_parameters = without_parameters(name_or_path).first != name_or_path;
+  return fmt::format("{}{}framework=false", name_or_path, has_parameters ? "," : ":");
 }
 
 DeviceProfile load_device_profile(std::string_view name) {

@@ -2,8 +2,35 @@
 #include <emplace/profiles/op_key.hpp>
 
 #include <algorithm>
+#include <variant>
 
 namespace emplace {
+namespace {
+
+// Of an op that runs alone, and that the graph has no cost of.
+Cost cost_alone(const DeviceProfile& profile, const Op& op, Precision precision) {
+  if (const OpMeasurement* measured = profile.measured.find(op)) {
+    return {.us = measured->us,
+            .source = CostSource::kMeasured,
+            .relative_deviation = measured->relative_deviation};
+  }
+  const OpWork work = op_work(op);
+  const double layout_us = transpose_us(profile, op, precision);
+  const Roofline& roofline = roofline_of(profile, op.kind, op.shape, precision);
+  const TimeEstimate expected = {.us = roofline_us(roofline, work, rates_of(profile, precision)),
+                                 .relative_deviation = roofline.relative_deviation};
+  if (const auto between =
+          profile.measured.estimate(op.kind, key_type(op), work.flops, work.bytes, expected)) {
+    return {.us = between->us + layout_us,
+            .source = CostSource::kInterpolated,
+            .relative_deviation = between->relative_deviation};
+  }
+  return {.us = expected.us + layout_us,
+          .source = &roofline != &profile.fallback ? CostSource::kRoofline : CostSource::kGuess,
+          .relative_deviation = expected.relative_deviation};
+}
+
+}  // namespace
 
 Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math) {
   // Nothing was timed, but nothing is guessed either: no work takes no time on every roofline.
@@ -17,25 +44,26 @@ Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math) {
               .relative_deviation = measured.relative_deviation};
     }
   }
-  if (const OpMeasurement* measured = profile.measured.find(op)) {
-    return {.us = measured->us,
-            .source = CostSource::kMeasured,
-            .relative_deviation = measured->relative_deviation};
-  }
-  const OpWork work = op_work(op);
   const Precision precision = precision_of(profile, op.kind, key_type(op), math);
-  const Roofline& roofline = roofline_of(profile, op.kind, op.shape, precision);
-  const TimeEstimate expected = {.us = roofline_us(roofline, work, rates_of(profile, precision)),
-                                 .relative_deviation = roofline.relative_deviation};
-  if (const auto between =
-          profile.measured.estimate(op.kind, key_type(op), work.flops, work.bytes, expected)) {
-    return {.us = between->us,
-            .source = CostSource::kInterpolated,
-            .relative_deviation = between->relative_deviation};
+  Cost cost = cost_alone(profile, op, precision);
+  cost.us *= profile.step_factors[static_cast<std::size_t>(precision)];
+  return cost;
+}
+
+double transpose_us(const DeviceProfile& profile, const Op& op, Precision precision) {
+  const auto* const conv = std::get_if<ConvAttributes>(&op.attributes);
+  // [N, C, H, W, K, R, S, U, V, dilation, P, Q], as in op_kind.hpp.
+  const std::vector<std::int64_t>& shape = op.shape;
+  if (conv == nullptr || conv->layout.empty() || precision == Precision::kTf32 ||
+      conv->layout == (precision == Precision::kFloat16 ? "nhwc" : "nchw") ||
+      op_class_of(op.kind) != OpClass::kConvolution || shape.size() != 12) {
+    return 0;
   }
-  return {.us = expected.us,
-          .source = &roofline != &profile.fallback ? CostSource::kRoofline : CostSource::kGuess,
-          .relative_deviation = expected.relative_deviation};
+  const auto size = [&](std::size_t at) { return static_cast<double>(shape[at]); };
+  const double images = size(0) * (size(1) * size(2) * size(3) + size(4) * size(10) * size(11));
+  const double bytes = 2 * images * static_cast<double>(size_of(key_type(op)));
+  return bytes / (profile.stream_bytes_per_us > 0 ? profile.stream_bytes_per_us
+                                                  : profile.memory_bytes_per_us);
 }
 
 Precision precision_of(const DeviceProfile& profile, std::string_view kind, DataType type,

@@ -19,6 +19,7 @@ constexpr double kMicrosecondsPerSecond = 1e6;
 // double counts single bytes.
 constexpr double kMinPerSecond = 1e6;
 constexpr double kMaxPerSecond = 1e21;
+constexpr double kMaxStepFactor = 100;
 constexpr std::int64_t kMaxSlots = 1024;
 constexpr std::int64_t kMaxWindow = 1024;
 constexpr std::int64_t kMaxMultiprocessors = 1'000'000;
@@ -158,11 +159,14 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
                     "float16_flops_per_s",
                     "multiprocessors",
                     "memory_bytes_per_s",
+                    "stream_bytes_per_s",
+                    "cache_bytes",
                     "memory_bytes",
                     "context_bytes",
                     "reserve_bytes",
                     "slots",
                     "launch_us",
+                    "step_factors",
                     "op_classes",
                     "fallback",
                     "measured",
@@ -182,6 +186,14 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
   }
   profile.memory_bytes_per_us =
       json.at("memory_bytes_per_s").number(kMinPerSecond, kMaxPerSecond) / kMicrosecondsPerSecond;
+  if (const auto stream = json.find("stream_bytes_per_s")) {
+    profile.stream_bytes_per_us =
+        stream->number(kMinPerSecond, profile.memory_bytes_per_us * kMicrosecondsPerSecond) /
+        kMicrosecondsPerSecond;
+  }
+  if (const auto cache = json.find("cache_bytes")) {
+    profile.cache_bytes = cache->integer(1, kMaxMemoryBytes);
+  }
   profile.memory_bytes = json.at("memory_bytes").integer(1, kMaxMemoryBytes);
   if (const auto context = json.find("context_bytes")) {
     profile.context_bytes = context->integer(0, profile.memory_bytes - 1);
@@ -194,6 +206,14 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
   }
   if (const auto launch_us = json.find("launch_us")) {
     profile.launch_us = launch_us->number(0, kMaxFixedUs);
+  }
+  if (const auto factors = json.find("step_factors")) {
+    factors->expect_only({kPrecisions.begin(), kPrecisions.end()});
+    for (std::size_t at = 0; at < kPrecisions.size(); ++at) {
+      if (const auto factor = factors->find(kPrecisions[at])) {
+        profile.step_factors[at] = factor->number(1 / kMaxStepFactor, kMaxStepFactor);
+      }
+    }
   }
   for (const auto& [name, entry] : json.at("op_classes").members()) {
     read_class(entry, op_class_index(entry, name), profile);

@@ -163,6 +163,12 @@ Json to_json(const DeviceProfile& profile) {
     json.add("multiprocessors", profile.multiprocessors);
   }
   json.add("memory_bytes_per_s", per_second(profile.memory_bytes_per_us));
+  if (profile.stream_bytes_per_us != 0) {
+    json.add("stream_bytes_per_s", per_second(profile.stream_bytes_per_us));
+  }
+  if (profile.cache_bytes != 0) {
+    json.add("cache_bytes", profile.cache_bytes);
+  }
   json.add("memory_bytes", profile.memory_bytes);
   if (profile.context_bytes != 0) {
     json.add("context_bytes", profile.context_bytes);
@@ -175,6 +181,15 @@ Json to_json(const DeviceProfile& profile) {
   }
   if (profile.launch_us != 0) {
     json.add("launch_us", profile.launch_us);
+  }
+  if (profile.step_factors != DeviceProfile().step_factors) {
+    Json factors = Json::object();
+    for (std::size_t at = 0; at < kPrecisions.size(); ++at) {
+      if (profile.step_factors[at] != 1) {
+        factors.add(std::string(kPrecisions[at]), profile.step_factors[at]);
+      }
+    }
+    json.add("step_factors", std::move(factors));
   }
   json.add("op_classes", classes_to_json(profile));
   json.add("fallback", to_json(profile.fallback));

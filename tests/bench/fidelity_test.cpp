@@ -118,7 +118,7 @@ TEST(Fidelity, SpeedupsUseTheFirstDevicesOfTheirCluster) {
 
 TEST(Fidelity, SumsUpByDeviceAndOverAll) {
   const std::vector<Accuracy> all = accuracy_of(example());
-  ASSERT_THAT(all, SizeIs(4));
+  ASSERT_THAT(all, SizeIs(5));
   EXPECT_EQ(all[0].profile, "a");
   EXPECT_EQ(all[0].out_of_memory, 1);
   EXPECT_EQ(all[0].judging, 2);
@@ -129,8 +129,10 @@ TEST(Fidelity, SumsUpByDeviceAndOverAll) {
   EXPECT_EQ(all[1].used_for_fit, 1);
   EXPECT_EQ(all[1].judging, 1);
   EXPECT_FALSE(all[1].tau.has_value());
-  const Accuracy& total = all[3];
+  EXPECT_EQ(all[3].publisher, "o");
+  const Accuracy& total = all[4];
   EXPECT_EQ(total.profile, "");
+  EXPECT_EQ(total.publisher, "");
   EXPECT_EQ(total.numbers, "");
   EXPECT_EQ(all[2].numbers, "float32");
   EXPECT_EQ(all[2].mean_error, total.mean_error);
@@ -140,6 +142,39 @@ TEST(Fidelity, SumsUpByDeviceAndOverAll) {
   EXPECT_NEAR(*total.median_error, 0.2, 1e-12);
   EXPECT_NEAR(*total.mean_error, (0.1 + 0.2 + 1) / 3, 1e-12);
   EXPECT_NEAR(*total.tau, 1.0 / 3, 1e-12);
+}
+
+// The V100's steps take 1.5 times what their ops take alone, those of other publishers twice.
+TEST(Fidelity, AStepIsPredictedByTheStepsOfOtherPublishers) {
+  const double alone_ms =
+      predict_published(steps_of({step_of("v100", 1)}), {}).steps[0].alone_us / 1000;
+  PublishedSteps published =
+      steps_of({step_of("v100", 1.5 * alone_ms), step_of("v100", 2 * alone_ms), step_of("k80", 1)});
+  published.sources.push_back({.name = "t", .repository = "other/r"});
+  published.steps[1].source = 1;
+  const Fidelity fidelity = predict_published(published, {});
+  EXPECT_NEAR(*fidelity.steps[0].us, 2e3 * alone_ms, 1e-6 * alone_ms);
+  EXPECT_NEAR(*fidelity.steps[1].us, 1.5e3 * alone_ms, 1e-6 * alone_ms);
+  EXPECT_EQ(fidelity.steps[2].us, fidelity.steps[2].alone_us);  // its profile was fitted to steps
+  ASSERT_THAT(fidelity.factors, SizeIs(3));
+  EXPECT_EQ(fidelity.factors[0].publisher, "o");
+  EXPECT_NEAR(fidelity.factors[0].factors[0], 2, 1e-9);
+  EXPECT_EQ(fidelity.factors[2].publisher, "");
+  EXPECT_GT(fidelity.factors[2].factors[0], 1.5);
+  EXPECT_LT(fidelity.factors[2].factors[0], 2);
+}
+
+TEST(Fidelity, ShippedFactorsAreThoseFittedToAllSteps) {
+  const Fidelity fidelity = predict_published(shipped_published_steps(), {});
+  const StepFactors& fitted = fidelity.factors.back().factors;
+  for (const std::string& name : device_profile_names()) {
+    const DeviceProfile profile = load_device_profile(name);
+    if (profile.step_factors != DeviceProfile().step_factors) {
+      for (std::size_t at = 0; at < fitted.size(); ++at) {
+        EXPECT_NEAR(profile.step_factors[at], fitted[at], 0.0051) << name << kPrecisions[at];
+      }
+    }
+  }
 }
 
 TEST(Fidelity, ReportsTellWhatMatters) {

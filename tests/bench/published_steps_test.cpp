@@ -117,7 +117,8 @@ TEST(PublishedSteps, ShippedOnesHaveTheFiguresOfAnIndependentCopy) {
     std::getline(rest, field, ',');
     const double measured_ms = std::stod(field);
     EXPECT_TRUE(std::ranges::any_of(shipped.steps, [&](const PublishedStep& step) {
-      return step.graph.spec() == graph &&
+      const std::string spec = step.graph.spec();  // the copy does not know layouts
+      return spec.substr(0, spec.find(",layout=")) == graph &&
              std::abs(step.measured_us() / 1e3 / measured_ms - 1) < 1e-3;
     })) << line;
     ++rows;

@@ -70,8 +70,9 @@ constexpr double kBandwidth = 900e3;  // of the v100
 constexpr double kPeak = 15.6672e6;
 
 // Rows of relu ops that take `fixed_us` and reach `share` of the bandwidth.
-void add_relus(SampleTable& table, double fixed_us, double share, std::size_t source) {
-  for (std::int64_t n = 1 << 20; n < 1 << 28; n = n * 3 / 2) {
+void add_relus(SampleTable& table, double fixed_us, double share, std::size_t source,
+               std::int64_t least = 1 << 20) {
+  for (std::int64_t n = least; n < 1 << 28; n = n * 3 / 2) {
     table.samples.push_back({.device = "v100",
                              .key = {.kind = "relu", .shape = {n}},
                              .flops = n,
@@ -138,6 +139,33 @@ TEST(SampleFit, LaunchFloorIsNoFixedTime) {
   const DeviceProfile both = fit(table).profile;
   EXPECT_NEAR(roofline_of(both, OpClass::kElementwise).fixed_us, 6, 0.1);
   EXPECT_NEAR(roofline_of(both, OpClass::kElementwise).memory_efficiency, 0.8, 1e-3);
+}
+
+// Rows of less than four times the cache are of a faster memory.
+TEST(SampleFit, RowsInTheCacheDoNotCountWhereThereAreOthers) {
+  SampleTable table = empty_table();
+  add_relus(table, 4, 0.8, 0, 1 << 17);
+  const std::int64_t least = kCaches * load_device_profile("v100").cache_bytes;
+  for (TableSample& row : table.samples) {
+    if (row.bytes < least) {
+      row.us = 4 + 0.5 * (row.us - 4);
+    }
+  }
+  const Roofline without = roofline_of(fit(table).profile, OpClass::kElementwise);
+  EXPECT_NEAR(without.memory_efficiency, 0.8, 1e-3);
+  std::erase_if(table.samples, [&](const TableSample& row) { return row.bytes >= least; });
+  const Roofline alone = roofline_of(fit(table).profile, OpClass::kElementwise);
+  EXPECT_GT(alone.memory_efficiency, 0.9);
+}
+
+TEST(SampleFit, MemoryIsAtMostAsFastAsBabelStreamFindsIt) {
+  SampleTable table = empty_table();
+  add_relus(table, 4, 0.95, 0);
+  DeviceProfile base = load_device_profile("v100");
+  base.stream_bytes_per_us = 0.9 * kBandwidth;
+  const Roofline fitted = roofline_of(
+      fit_to_samples(base, std::span(&table, 1), {}, "2026-11-28").profile, OpClass::kElementwise);
+  EXPECT_NEAR(fitted.memory_efficiency, 0.9, 1e-3);
 }
 
 TEST(SampleFit, ClassesThatMoveDataWithoutRowsRunAsElementwiseOps) {

@@ -205,3 +205,33 @@ import json
 assert json.load(open("tf32.json"))["step_time_us"] < 0.8 * json.load(open("float32.json"))["step_time_us"]
 END
 }
+
+@test "ops cost what they take in a framework's step, or alone" {
+  local graph=resnet-50:batch=8,dtype=float16
+  answers 0 place "$graph" --cluster dgx-a100 --agent single-gpu -o in_step.json
+  answers 0 place "$graph" --cluster dgx-a100 --agent single-gpu --no-framework -o alone.json
+  answers 0 simulate --placement alone.json --json
+  echo "$output" >again.json
+  answers 0 simulate --placement in_step.json --no-framework --json
+  echo "$output" >without.json
+  answers 0 simulate --placement in_step.json --json
+  echo "$output" >step.json
+  python3 - <<'END'
+import json
+alone, again, step = (json.load(open(f + ".json"))["step_time_us"] for f in ("without", "again", "step"))
+assert alone == again and 1.03 < step / alone < 1.25, (alone, again, step)
+END
+  answers 2 simulate "$graph" --cluster dgx-a100:framework=maybe --agent single-gpu
+  [[ $output == *"framework"* ]]
+}
+
+@test "images of another layout take longer" {
+  for layout in nchw nhwc; do
+    answers 0 simulate "resnet-50:batch=8,dtype=float16,layout=$layout" --cluster dgx-a100 --agent single-gpu --json
+    echo "$output" >"$layout.json"
+  done
+  python3 - <<'END'
+import json
+assert json.load(open("nchw.json"))["step_time_us"] > 1.1 * json.load(open("nhwc.json"))["step_time_us"]
+END
+}

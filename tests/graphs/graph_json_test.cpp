@@ -86,7 +86,7 @@ TEST(GraphJson, WritesTheMembersThatTheSchemaHas) {
   OpGraph graph;
   const Window window{.strides = {2}, .dilations = {1}, .pads = {1, 1}};
   Op conv = full_op();
-  conv.attributes = ConvAttributes{.window = window, .group = 2};
+  conv.attributes = ConvAttributes{.window = window, .group = 2, .layout = "nhwc"};
   boost::add_vertex(conv, graph);
   const std::vector<std::pair<std::string, Attributes>> others = {
       {"max_pool", PoolAttributes{.kernel_shape = {2}, .window = window, .ceil_mode = true}},

@@ -174,5 +174,48 @@ TEST(CostModel, ShippedProfilesGuessNoClassThatTheyCouldKnow) {
   }
 }
 
+TEST(CostModel, InAStepOpsTakeTheFactorOfTheirPrecision) {
+  DeviceProfile profile = round_numbers();
+  profile.float16_flops_per_us = 8000;
+  profile.step_factors = {1.5, 1, 2};
+  Op op = conv2d(4000, 60, 40);
+  EXPECT_DOUBLE_EQ(op_cost(profile, op).us, 1.5 * 11);
+  op.outputs = {{.type = DataType::kFloat16}};
+  EXPECT_DOUBLE_EQ(op_cost(profile, op).us, 2 * (3 + 4));
+  op.kind = "relu";  // multiplies nothing; by the fallback: 10 + max(4000 / 100, 100 / 20)
+  EXPECT_DOUBLE_EQ(op_cost(profile, op).us, 1.5 * (10 + 40));
+  op.measured = {{.device_class = "gpu-round", .cost_us = 42.5}};  // in a step
+  EXPECT_DOUBLE_EQ(op_cost(profile, op).us, 42.5);
+}
+
+TEST(CostModel, ImagesOfAnotherLayoutAreTransposed) {
+  DeviceProfile profile = round_numbers();
+  profile.float16_flops_per_us = 8000;
+  profile.tf32_flops_per_us = 4000;
+  Op op = conv2d(0, 0, 0);
+  op.shape = {2, 3, 10, 10, 4, 3, 3, 1, 1, 1, 5, 5};
+  op.outputs = {{.type = DataType::kFloat32}};
+  const auto transposes_us = [&](const char* layout, Precision precision) {
+    op.attributes = ConvAttributes{.layout = layout};
+    return transpose_us(profile, op, precision);
+  };
+  // Read and written at 100 bytes/us: 2 (3 * 100 + 4 * 25) numbers of 4 bytes.
+  const double us = 2 * 2 * 400 * 4 / 100.0;
+  EXPECT_EQ(transposes_us("nchw", Precision::kFloat32), 0);
+  EXPECT_DOUBLE_EQ(transposes_us("nhwc", Precision::kFloat32), us);
+  EXPECT_EQ(transposes_us("nchw", Precision::kTf32), 0);
+  EXPECT_EQ(transposes_us("nhwc", Precision::kTf32), 0);
+  op.outputs[0].type = DataType::kFloat16;
+  EXPECT_DOUBLE_EQ(transposes_us("nchw", Precision::kFloat16), us / 2);
+  EXPECT_EQ(transposes_us("nhwc", Precision::kFloat16), 0);
+  EXPECT_EQ(transposes_us("", Precision::kFloat16), 0);
+  profile.stream_bytes_per_us = 80;
+  EXPECT_DOUBLE_EQ(transposes_us("nchw", Precision::kFloat16), us / 2 * 100 / 80);
+  // In addition to the op: 3 us, as it has no work.
+  profile.step_factors = {1, 1, 2};
+  op.attributes = ConvAttributes{.layout = "nchw"};
+  EXPECT_DOUBLE_EQ(op_cost(profile, op).us, 2 * (3 + us / 2 * 100 / 80));
+}
+
 }  // namespace
 }  // namespace emplace::cost_model_test

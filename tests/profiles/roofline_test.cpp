@@ -128,5 +128,19 @@ TEST(MathMode, ClusterNameMaySayIt) {
   EXPECT_THROW(load_cluster("dgx-a100:math=float8"), std::runtime_error);
 }
 
+TEST(Framework, ClusterNameMayLeaveItOut) {
+  const StepFactors none = DeviceProfile().step_factors;
+  EXPECT_NE(load_cluster("dgx-a100").profiles[0].step_factors, none);
+  const Cluster bare = load_cluster("dgx-a100:math=tf32,framework=false");
+  EXPECT_EQ(bare.profiles[0].step_factors, none);
+  EXPECT_EQ(bare.math, MathMode::kTf32);
+  EXPECT_EQ(load_cluster(without_framework("dgx-a100:math=tf32")), bare);
+  EXPECT_EQ(load_cluster(without_framework("dgx-a100")).profiles[0].step_factors, none);
+  // What Placeto's K80s take was fitted to steps.
+  EXPECT_EQ(load_cluster("p2-8xlarge-4").profiles[0].step_factors, none);
+  EXPECT_THROW(load_cluster("dgx-a100:framework=maybe"), std::runtime_error);
+  EXPECT_THROW(load_cluster("dgx-a100:frame=true"), std::runtime_error);
+}
+
 }  // namespace
 }  // namespace emplace::roofline_test

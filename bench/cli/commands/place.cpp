@@ -24,8 +24,8 @@ namespace {
 constexpr const char* kDefaultAgent = "auto";
 constexpr double kDefaultTimeLimitS = 10;
 
-PlacedStep place(const ProblemOptions& problem, const AgentOptions& agent,
-                 const PolicyOptions& policy) {
+PlacedStep place(ProblemOptions problem, const AgentOptions& agent, const PolicyOptions& policy) {
+  problem.name_costs();
   return policy.path.empty() ? place_with_agent(problem, agent)
                              : place_with_policy(problem, policy);
 }

@@ -178,6 +178,7 @@ PlacedStep place_from_file(ProblemOptions problem, const std::string& path) {
     }
     if (problem.cluster.empty()) {
       problem.cluster = named_in(file, path, "cluster", "--cluster", cluster_names());
+      problem.name_costs();
     }
   }
   return place_op_by_op(problem, text, path);
@@ -320,6 +321,10 @@ PlacedStep place_from(const ProblemOptions& problem, const std::string& source) 
   const std::optional<CellChoice> cell = cell_named(source, problem);
   if (!cell) {
     return place_from_file(problem, source);
+  }
+  if (problem.no_framework) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--no-framework: the costs of '{}' are those of its run", source));
   }
   const bench::StoredRun run = bench::read_store(cell->folder);
   return place_from_run(run, find_cell(run, *cell), cell->folder, problem);

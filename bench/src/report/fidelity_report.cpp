@@ -67,11 +67,12 @@ TextTable step_table(const Fidelity& fidelity) {
   return table;
 }
 
-// "v100", "all in tf32", "all".
+// "v100", "all in tf32", "all of NVIDIA", "all".
 std::string label_of(const Accuracy& accuracy) {
-  return !accuracy.profile.empty()   ? accuracy.profile
-         : !accuracy.numbers.empty() ? "all in " + accuracy.numbers
-                                     : "all";
+  return !accuracy.profile.empty()     ? accuracy.profile
+         : !accuracy.numbers.empty()   ? "all in " + accuracy.numbers
+         : !accuracy.publisher.empty() ? "all of " + accuracy.publisher
+                                       : "all";
 }
 
 TextTable accuracy_table(const Fidelity& fidelity) {
@@ -91,7 +92,24 @@ TextTable accuracy_table(const Fidelity& fidelity) {
          count(accuracy.out_of_memory), count(accuracy.used_for_fit), count(accuracy.judging),
          number(accuracy.median_ratio, 2), percent(accuracy.median_error),
          percent(accuracy.mean_error), number(accuracy.tau, 2)},
-        accuracy.profile.empty() && accuracy.numbers.empty());
+        label_of(accuracy) == "all");
+  }
+  return table;
+}
+
+// What ops take in steps over what they take alone.
+TextTable factor_table(const Fidelity& fidelity) {
+  std::vector<TextTable::Column> columns = {{"fitted without"}};
+  for (const std::string_view precision : kPrecisions) {
+    columns.push_back({std::string(precision), kRight});
+  }
+  TextTable table(std::move(columns));
+  for (const LeftOut& one : fidelity.factors) {
+    std::vector<std::string> row = {one.publisher.empty() ? "(fitted to all)" : one.publisher};
+    for (const double factor : one.factors) {
+      row.push_back(number(factor, 2));
+    }
+    table.add_row(std::move(row), one.publisher.empty());
   }
   return table;
 }
@@ -156,6 +174,7 @@ Json to_json(const PublishedSource& source) {
 
 Json to_json(const StepPrediction& prediction) {
   return {{"predicted_us", prediction.us},
+          {"alone_us", prediction.us ? Json(prediction.alone_us) : Json(nullptr)},
           {"status", prediction.us ? std::string(to_string(prediction.status)) : "not simulated"},
           {"bytes_over", prediction.bytes_over},
           {"why_none", prediction.why_none}};
@@ -164,6 +183,7 @@ Json to_json(const StepPrediction& prediction) {
 Json to_json(const Accuracy& accuracy) {
   return {{"device", accuracy.profile.empty() ? Json(nullptr) : Json(accuracy.profile)},
           {"numbers", accuracy.numbers.empty() ? Json(nullptr) : Json(accuracy.numbers)},
+          {"publisher", accuracy.publisher.empty() ? Json(nullptr) : Json(accuracy.publisher)},
           {"steps", accuracy.steps},
           {"not_simulated", accuracy.not_simulated},
           {"out_of_memory", accuracy.out_of_memory},
@@ -192,6 +212,9 @@ std::string csv_number(const std::optional<double>& value) {
 std::string write_terminal(const Fidelity& fidelity, bool color, std::size_t width) {
   std::string text = step_table(fidelity).to_terminal(color, width);
   text += "\n" + accuracy_table(fidelity).to_terminal(color, width);
+  if (!fidelity.factors.empty()) {
+    text += "\nStep factors:\n" + factor_table(fidelity).to_terminal(color, width);
+  }
   if (!fidelity.speedups.empty()) {
     text +=
         "\nTimes faster than on one device:\n" + speedup_table(fidelity).to_terminal(color, width);
@@ -209,6 +232,9 @@ std::string write_terminal(const Fidelity& fidelity, bool color, std::size_t wid
 std::string write_markdown(const Fidelity& fidelity) {
   std::string text = "## Accuracy\n\n" + accuracy_table(fidelity).to_markdown();
   text += "\n## Steps\n\n" + step_table(fidelity).to_markdown();
+  if (!fidelity.factors.empty()) {
+    text += "\n## Step factors\n\n" + factor_table(fidelity).to_markdown();
+  }
   if (!fidelity.speedups.empty()) {
     text += "\n## Times faster than on one device\n\n" + speedup_table(fidelity).to_markdown();
   }
@@ -264,10 +290,19 @@ std::string write_json(const Fidelity& fidelity) {
   for (const Accuracy& one : accuracy_of(fidelity)) {
     accuracy.push_back(to_json(one));
   }
+  Json factors = Json::array();
+  for (const LeftOut& one : fidelity.factors) {
+    Json json = {{"without", one.publisher.empty() ? Json(nullptr) : Json(one.publisher)}};
+    for (std::size_t at = 0; at < kPrecisions.size(); ++at) {
+      json.add(kPrecisions[at], one.factors[at]);
+    }
+    factors.push_back(json);
+  }
   const Json json = {{"schema_version", 1},
                      {"sources", std::move(sources)},
                      {"steps", std::move(steps)},
                      {"speedups", std::move(speedups)},
+                     {"step_factors", std::move(factors)},
                      {"accuracy", std::move(accuracy)}};
   return json.indented(2) + "\n";
 }
@@ -324,6 +359,9 @@ std::string write_html(const Fidelity& fidelity) {
       "<p>An error is |predicted - measured| / measured. Steps to which a profile was fitted, and "
       "steps that could not be simulated, do not count. Tau is Kendall's rank correlation.</p>\n";
   text += "<h2>Steps</h2>\n" + step_table(fidelity).to_html();
+  if (!fidelity.factors.empty()) {
+    text += "<h2>Step factors</h2>\n" + factor_table(fidelity).to_html();
+  }
   if (!fidelity.speedups.empty()) {
     text += "<h2>Times faster than on one device</h2>\n" + speedup_table(fidelity).to_html();
   }

@@ -6,16 +6,21 @@
 #include <emplace/bench/fidelity.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/rank_correlation.hpp>
+#include <emplace/calibrate/step_fit.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/profiles/cluster.hpp>
+#include <emplace/profiles/op_key.hpp>
 #include <emplace/sim/simulator.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace emplace::bench {
 namespace {
@@ -70,13 +75,56 @@ StepPrediction predict_placed_by(const std::string& agent, const Problem& proble
   return predict(problem, agents::AgentSpec(agent).make()->place(problem, evaluator));
 }
 
-StepPrediction predict(const PublishedStep& step) {
-  try {
-    const Problem problem = compile(graph_of(step.graph), one_device(step));
-    return predict(problem, Placement(problem.num_groups(), 0));
-  } catch (const Error& error) {
-    return {.why_none = error.what()};
+// A step as its parts: the time of its ops alone, by precision, and what does not scale with them.
+struct StepParts {
+  StepPrediction prediction{};  // without step factors
+  StepFactors alone_us{};
+  StepFactors factors{};  // of the profile
+  bool has_factors = false;
+
+  double us(const StepFactors& step_factors) const {
+    double us = *prediction.us;
+    for (std::size_t at = 0; at < alone_us.size(); ++at) {
+      us += (step_factors[at] - 1) * alone_us[at];
+    }
+    return us;
   }
+};
+
+StepParts parts_of(const PublishedStep& step) {
+  try {
+    Cluster cluster = one_device(step);
+    StepParts parts;
+    parts.factors =
+        std::exchange(cluster.profiles.front().step_factors, DeviceProfile().step_factors);
+    parts.has_factors = parts.factors != cluster.profiles.front().step_factors;
+    const Problem problem = compile(graph_of(step.graph), std::move(cluster));
+    parts.prediction = predict(problem, Placement(problem.num_groups(), 0));
+    for (OpId op = 0; op < problem.num_ops(); ++op) {
+      const Precision precision = precision_of(problem.profile(0), problem.op(op).kind,
+                                               key_type(problem.op(op)), problem.cluster().math);
+      parts.alone_us[static_cast<std::size_t>(precision)] += problem.cost_us(op, 0);
+    }
+    parts.prediction.alone_us = *parts.prediction.us;
+    return parts;
+  } catch (const Error& error) {
+    return {.prediction = {.why_none = error.what()}};
+  }
+}
+
+// Fits to the steps of all publishers but one; nothing if there are none.
+std::optional<StepFactors> factors_without(const std::string& publisher,
+                                           const PublishedSteps& published,
+                                           std::span<const StepParts> parts) {
+  std::vector<calibrate::StepSample> samples;
+  for (std::size_t at = 0; at < parts.size(); ++at) {
+    const PublishedStep& step = published.steps[at];
+    if (parts[at].has_factors && parts[at].prediction.us && !step.used_for_fit &&
+        publisher_of(published, step) != publisher) {
+      samples.push_back({.alone_us = parts[at].alone_us, .us = step.measured_us()});
+    }
+  }
+  return samples.empty() ? std::nullopt : std::optional(calibrate::fit_step_factors(samples));
 }
 
 SpeedupPrediction predict(const PublishedSpeedup& speedup) {
@@ -87,6 +135,29 @@ SpeedupPrediction predict(const PublishedSpeedup& speedup) {
     return {.one = predict(problem, one), .placed = predict_placed_by(speedup.agent, problem)};
   } catch (const Error& error) {
     return {.one = {.why_none = error.what()}, .placed = {.why_none = error.what()}};
+  }
+}
+
+void predict_without_publisher(Fidelity& fidelity, std::span<const StepParts> parts) {
+  const PublishedSteps& published = fidelity.published;
+  std::map<std::string, std::optional<StepFactors>> factors;
+  for (std::size_t at = 0; at < parts.size(); ++at) {
+    if (!parts[at].prediction.us || !parts[at].has_factors) {
+      continue;
+    }
+    const std::string publisher = publisher_of(published, published.steps[at]);
+    if (!factors.contains(publisher)) {
+      factors.emplace(publisher, factors_without(publisher, published, parts));
+    }
+    fidelity.steps[at].us = parts[at].us(factors.at(publisher).value_or(parts[at].factors));
+  }
+  for (const auto& [publisher, fitted] : factors) {
+    if (fitted) {
+      fidelity.factors.push_back({publisher, *fitted});
+    }
+  }
+  if (const auto of_all = factors_without("", published, parts)) {
+    fidelity.factors.push_back({"", *of_all});
   }
 }
 
@@ -153,10 +224,13 @@ Fidelity predict_published(
                fmt::format("{} on {}", graph, where));
     }
   };
+  std::vector<StepParts> parts;
   for (const PublishedStep& step : all.steps) {
     tell(step.graph.spec(), step.profile);
-    fidelity.steps.push_back(predict(step));
+    parts.push_back(parts_of(step));
+    fidelity.steps.push_back(parts.back().prediction);
   }
+  predict_without_publisher(fidelity, parts);
   for (const PublishedSpeedup& speedup : all.speedups) {
     tell(speedup.graph.spec(), speedup.cluster);
     fidelity.speedups.push_back(predict(speedup));
@@ -181,8 +255,21 @@ std::vector<Accuracy> accuracy_of(const Fidelity& fidelity) {
       }));
     }
   }
+  for (const PublishedStep& step : fidelity.published.steps) {
+    const std::string publisher = publisher_of(fidelity.published, step);
+    if (std::ranges::find(all, publisher, &Accuracy::publisher) == all.end()) {
+      all.push_back(sum_up(fidelity, {.publisher = publisher}, [&](const PublishedStep& other) {
+        return publisher_of(fidelity.published, other) == publisher;
+      }));
+    }
+  }
   all.push_back(sum_up(fidelity, {}, [](const PublishedStep&) { return true; }));
   return all;
+}
+
+std::string publisher_of(const PublishedSteps& published, const PublishedStep& step) {
+  const std::string& repository = published.sources[step.source].repository;
+  return repository.substr(0, repository.find('/'));
 }
 
 std::string numbers_of(const PublishedStep& step) {

@@ -89,6 +89,7 @@ void for_each_attribute(Found& attributes, const Use& use) {
   }
   if constexpr (std::is_same_v<Type, ConvAttributes>) {
     use("group", attributes.group);
+    use("layout", attributes.layout);
   } else if constexpr (std::is_same_v<Type, PoolAttributes>) {
     use("ceil_mode", attributes.ceil_mode);
   } else if constexpr (std::is_same_v<Type, GemmAttributes>) {
@@ -226,6 +227,9 @@ Attributes read_given(const JsonCursor& object, const Attributes& attributes) {
             for (const JsonCursor& entry : found->elements()) {
               member.push_back(entry.integer());
             }
+          } else if constexpr (std::is_same_v<Found, ConvAttributes> &&
+                               std::is_same_v<Member, std::string>) {
+            member = kImageLayouts[found->one_of(kImageLayouts)];
           } else if constexpr (std::is_same_v<Member, std::string>) {
             member = found->text();
           } else if constexpr (std::is_same_v<Member, bool>) {

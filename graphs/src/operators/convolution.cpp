@@ -106,7 +106,7 @@ std::vector<Output> infer_conv(const Call& call) {
 
 // The maps of which a convolution makes the input. Pads below 0 take more than the windows reach.
 std::vector<Output> infer_transpose(const Call& call) {
-  const auto& [window, groups] = call.as<ConvAttributes>();
+  const auto& [window, groups, layout] = call.as<ConvAttributes>();
   const Shape& y = call.input(0).shape;
   const Shape& w = call.input(1).shape;
   expect_fit(y, w, y.size() > 1 && !w.empty() && w[0] == y[1], groups);

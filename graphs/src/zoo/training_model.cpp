@@ -3,6 +3,7 @@
 #include "transforms/batch_division.hpp"
 
 #include <emplace/graphs/gradients.hpp>
+#include <emplace/graphs/image_layout.hpp>
 #include <emplace/graphs/mixed_precision.hpp>
 #include <emplace/graphs/optimizer.hpp>
 #include <emplace/graphs/recomputation.hpp>
@@ -14,6 +15,7 @@
 #include <utility>
 
 namespace emplace {
+
 std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int64_t batch,
                                            std::string_view examples, std::string optimizer) {
   std::vector<ParamSpec> parameters = {
@@ -33,11 +35,17 @@ std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int6
                         .choices = optimizer_names(),
                         .summary = "what updates the parameters"});
   parameters.push_back(recompute_parameter());
+  if (examples == "images") {
+    parameters.push_back(layout_parameter());
+  }
   std::ranges::move(batch_division_parameters(), std::back_inserter(parameters));
   return parameters;
 }
 
 OpGraph training_step(OpGraph forward, const Params& params) {
+  if (params.values().contains("layout")) {
+    forward = with_layout(std::move(forward), params.get<std::string>("layout"));
+  }
   for (const DataType type : {DataType::kFloat16, DataType::kBfloat16}) {
     if (params.get<std::string>("dtype") == to_string(type)) {
       forward = mixed_precision(forward, type);

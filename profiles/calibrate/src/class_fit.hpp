@@ -35,7 +35,8 @@ struct ClassSample {
   OpKey key{};
   Precision precision = Precision::kFloat32;
   WorkSample sample{};
-  std::string proxy{};  ///< CostCase::proxy of what is fitted to it
+  std::string proxy{};     ///< CostCase::proxy of what is fitted to it
+  bool is_cached = false;  ///< part of what it moves may stay in the cache
 };
 
 /// Holds the errors |predicted - measured| / measured of some samples.

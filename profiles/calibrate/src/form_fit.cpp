@@ -76,7 +76,8 @@ class Descent {
     }
     add(fitted_.roofline.compute_efficiency,
         {log_of(kMinFittedEfficiency), log_of(bounds.max_compute_efficiency)});
-    add(fitted_.roofline.memory_efficiency, part);
+    add(fitted_.roofline.memory_efficiency,
+        {log_of(kMinFittedEfficiency), log_of(bounds.max_memory_efficiency)});
     if (fitted_.roofline.form == CostForm::kTiles) {
       for (const double efficiency : fitted_.roofline.tile_efficiencies) {
         add(efficiency, part);
@@ -173,7 +174,7 @@ class Descent {
   }
 
   double error(const FittedForm& form, const WorkSample& sample) const {
-    return predicted_us(form, sample) / sample.us - 1;
+    return log_of(predicted_us(form, sample) / sample.us);
   }
 
   double loss_at(const Vector& x) const {
@@ -223,9 +224,11 @@ class Descent {
   std::vector<Bounds> bounds_;
 };
 
-// The exact fit allows no efficiency above 1.
+// The exact fit bounds both efficiencies by 1.
 bool is_exact(const Roofline& roofline, const FormBounds& bounds) {
-  return roofline.compute_efficiency < 1 || bounds.max_compute_efficiency <= 1;
+  return (roofline.compute_efficiency < 1 || bounds.max_compute_efficiency <= 1) &&
+         (roofline.memory_efficiency < bounds.max_memory_efficiency ||
+          bounds.max_memory_efficiency >= 1);
 }
 
 }  // namespace

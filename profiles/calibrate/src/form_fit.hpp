@@ -23,6 +23,7 @@ namespace emplace::calibrate {
 /// Bounds what a fit may find.
 struct FormBounds {
   double max_compute_efficiency = 1;
+  double max_memory_efficiency = 1;
   double fixed_us = 0;  ///< Roofline::fixed_us where no sample tells it
 };
 

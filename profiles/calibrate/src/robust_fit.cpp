@@ -1,7 +1,9 @@
 #include "robust_fit.hpp"
 
+#include <emplace/base/elementary.hpp>
 #include <emplace/calibrate/fit.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -15,6 +17,9 @@ constexpr std::size_t kUnknowns = 3;
 
 // Pivots below this part of their diagonal are rounding errors.
 constexpr double kSingular = 1e-12;
+
+// The least ratio of predicted to measured that is told from a smaller one.
+constexpr double kLeastRatio = 1e-9;
 
 // The normal equations: matrix * x = right.
 struct NormalEquations {
@@ -102,6 +107,14 @@ double huber_loss(double error) {
 double huber_weight(double error) {
   const double size = std::abs(error);
   return size <= kHuberBound ? 1 : kHuberBound / size;
+}
+
+LogError::LogError(double ratio) {
+  ratio = std::max(ratio, kLeastRatio);
+  error_ = log_of(ratio);
+  if (ratio != 1) {
+    weight_ = huber_weight(error_) * error_ / (ratio * (ratio - 1));
+  }
 }
 
 Triple solve_bounded(std::span<const Triple> equations, std::span<const double> weights,

@@ -60,9 +60,9 @@ class RooflineDescent {
   }
 
  private:
-  double error_of(const Triple& equation, const Triple& x) const {
+  double ratio_of(const Triple& equation, const Triple& x) const {
     return equation[0] * x[0] +
-           std::max(equation[kCompute] * x[kCompute], equation[kMemory] * x[kMemory]) - 1;
+           std::max(equation[kCompute] * x[kCompute], equation[kMemory] * x[kMemory]);
   }
 
   void descend() {
@@ -77,9 +77,9 @@ class RooflineDescent {
       double loss = 0;
       bool same_branches = true;
       for (std::size_t at = 0; at < full_.size(); ++at) {
-        const double error = error_of(full_[at], x);
-        loss += huber_loss(error);
-        weights_[at] = huber_weight(error);
+        const LogError error(ratio_of(full_[at], x));
+        loss += error.loss();
+        weights_[at] = error.weight();
         const bool computes = full_[at][kCompute] * x[kCompute] > full_[at][kMemory] * x[kMemory];
         same_branches = same_branches && computes == computes_[at];
         computes_[at] = computes;

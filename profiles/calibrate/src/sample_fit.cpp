@@ -60,6 +60,12 @@ CostCase with_proxy_deviation(CostCase which) {
   return which;
 }
 
+// Whether ops of a class are bound by memory alone.
+bool is_moving(OpClass op_class) {
+  return op_class != OpClass::kConvolution && op_class != OpClass::kMatmul &&
+         op_class != OpClass::kDepthwiseConvolution;
+}
+
 // Turns rows into samples, with the rates of the devices on which they ran.
 class Rows {
  public:
@@ -85,6 +91,8 @@ class Rows {
           sample.sample.floor =
               floors_.emplace(key, static_cast<std::int32_t>(floors_.size())).first->second;
         }
+        sample.is_cached =
+            is_moving(op_class_of(row.key.kind)) && row.bytes < kCaches * profile.cache_bytes;
         if (are_proxies) {
           sample.proxy = row.device;
         }
@@ -134,6 +142,14 @@ std::size_t num_shapes(std::span<const ClassSample> samples) {
     shapes.insert(sample.key.shape);
   }
   return shapes.size();
+}
+
+// Leaves out samples of which part never leaves the cache, if the others are of enough shapes.
+std::vector<ClassSample> without_cached(std::vector<ClassSample> samples) {
+  std::vector<ClassSample> rest;
+  std::ranges::copy_if(samples, std::back_inserter(rest),
+                       [](const ClassSample& sample) { return !sample.is_cached; });
+  return num_shapes(rest) < kMinFitShapes ? std::move(samples) : std::move(rest);
 }
 
 // Returns the precisions in which ops of a class multiply on a device.
@@ -197,8 +213,9 @@ class ProfileFit {
     cases.push_back({.precision = precision});
     std::vector<ClassSample> all;
     for (const CostCase& which : cases) {
-      std::vector<ClassSample> found = samples_of(own_, cases, which, op_class);
-      std::vector<ClassSample> of_proxies = samples_of(proxies_, cases, which, op_class);
+      std::vector<ClassSample> found = without_cached(samples_of(own_, cases, which, op_class));
+      std::vector<ClassSample> of_proxies =
+          without_cached(samples_of(proxies_, cases, which, op_class));
       if (num_shapes(found) < kMinFitShapes &&
           (found.empty() || num_shapes(of_proxies) >= kMinFitShapes)) {
         found = std::move(of_proxies);
@@ -226,9 +243,8 @@ class ProfileFit {
       std::ranges::move(samples_for(op_class, precision), std::back_inserter(samples));
     }
     // What memory bounds tells nothing of compute: that is left to the base.
-    const bool is_moving = op_class != OpClass::kConvolution && op_class != OpClass::kMatmul &&
-                           op_class != OpClass::kDepthwiseConvolution;
-    if (is_moving) {
+    const bool moves = is_moving(op_class);
+    if (moves) {
       for (ClassSample& sample : samples) {
         sample.sample.work.flops = 0;
       }
@@ -237,6 +253,10 @@ class ProfileFit {
     FormBounds bounds;
     if (op_class == OpClass::kConvolution) {
       bounds.max_compute_efficiency = kMaxComputeEfficiency;
+    }
+    if (moves && fit_.profile.stream_bytes_per_us > 0) {
+      bounds.max_memory_efficiency =
+          fit_.profile.stream_bytes_per_us / fit_.profile.memory_bytes_per_us;
     }
     const std::optional<Roofline> known = fit_.profile.rooflines[at];
     if (known) {
@@ -252,7 +272,7 @@ class ProfileFit {
       return;
     }
     Roofline whole = rounded(fitted->whole.fitted.roofline);
-    if (is_moving && known) {
+    if (moves && known) {
       whole.compute_efficiency = known->compute_efficiency;
     }
     fit_.profile.rooflines[at] = whole;

@@ -6,14 +6,17 @@
 //     error of a step = |predicted - measured| / measured
 //
 // A step on one device is simulated on a cluster of one device of its profile, in the `physical`
-// model. A step that runs out of memory still has a time, which counts. Steps to which a profile
-// was fitted are shown but do not count in errors. Steps that cannot be simulated are counted, with
-// the reason.
+// model. A profile's step factors (device_profile.hpp) were fitted to these steps. So a step is
+// predicted with factors fitted to the steps of all other publishers (owners of the repositories
+// that the figures are from), and judges them. A step that runs out of memory still has a time,
+// which counts. Steps to which a profile was fitted are shown but do not count in errors, nor in
+// factors. Steps that cannot be simulated are counted, with the reason.
 //
 // Deterministic. Complexity: one compiled problem and one simulation for each step, two for each
 // speed-up.
 
 #include <emplace/bench/published_steps.hpp>
+#include <emplace/profiles/roofline.hpp>
 #include <emplace/sim/step_record.hpp>
 
 #include <cstddef>
@@ -29,6 +32,7 @@ namespace emplace::bench {
 /// What the simulator predicts for a step.
 struct StepPrediction {
   std::optional<double> us{};           ///< nothing if it could not be simulated
+  double alone_us = 0;                  ///< the same without step factors
   StepStatus status = StepStatus::kOk;  ///< of the simulation
   std::int64_t bytes_over = 0;          ///< what exceeds the memory
   std::string why_none{};               ///< why there is no time; empty if there is
@@ -47,11 +51,20 @@ struct SpeedupPrediction {
   bool operator==(const SpeedupPrediction&) const = default;
 };
 
+/// Step factors, and the publisher whose steps they are not fitted to.
+struct LeftOut {
+  std::string publisher{};  ///< empty: they are fitted to all
+  StepFactors factors{};
+
+  bool operator==(const LeftOut&) const = default;
+};
+
 /// Published steps with the prediction for each.
 struct Fidelity {
   PublishedSteps published{};
   std::vector<StepPrediction> steps{};        ///< of each step
   std::vector<SpeedupPrediction> speedups{};  ///< of each speed-up
+  std::vector<LeftOut> factors{};             ///< of each publisher of steps, then of none
 
   /// Returns predicted over measured of a step, if there is a prediction.
   std::optional<double> ratio(std::size_t step) const;
@@ -71,6 +84,7 @@ Fidelity predict_published(
 struct Accuracy {
   std::string profile{};           ///< of the steps; empty: of any
   std::string numbers{};           ///< in which they compute (numbers_of()); empty: in any
+  std::string publisher{};         ///< of the steps; empty: any
   std::int64_t steps = 0;          ///< published
   std::int64_t not_simulated = 0;  ///< among them
   std::int64_t out_of_memory = 0;  ///< among them
@@ -86,8 +100,11 @@ struct Accuracy {
 };
 
 /// Returns a summary for each profile, in the order in which the steps name them first, then for
-/// each kind of numbers, and at the end that of all.
+/// each kind of numbers, for each publisher, and at the end that of all.
 std::vector<Accuracy> accuracy_of(const Fidelity& fidelity);
+
+/// Returns who published a step: the owner of the source's repository.
+std::string publisher_of(const PublishedSteps& published, const PublishedStep& step);
 
 /// Returns in which numbers a step computes: the `dtype` of its graph, or its math if the graph
 /// cannot be parsed.

@@ -4,8 +4,10 @@
 // ONNX. An op whose kind has no attributes here, or which was read from a file that
 // has none, has a std::monostate.
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -22,11 +24,15 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
+/// How maps of two dimensions may lie in memory.
+inline constexpr std::array<std::string_view, 2> kImageLayouts = {"nchw", "nhwc"};
+
 /// The attributes of a convolution of maps [N, C, ...] with filters [K, C / groups, ...], of its
 /// transpose, and of their gradients.
 struct ConvAttributes {
   Window window{};
   std::int64_t group = 1;  ///< number of groups of channels, each with filters of its own
+  std::string layout{};    ///< one of kImageLayouts, or empty: what suits the device
 
   bool operator==(const ConvAttributes&) const = default;
 };

@@ -6,6 +6,7 @@
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/gradients.hpp>
 #include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/image_layout.hpp>
 #include <emplace/graphs/optimizer.hpp>
 #include <emplace/graphs/recomputation.hpp>
 
@@ -76,7 +77,7 @@ OpGraph read_step(std::string_view bytes, const std::string& source, const Param
   onnx_model::fuse_layers(model);
   const bool training = params.get<bool>("training");
   onnx_model::OnnxImporter importer(model, source, training);
-  OpGraph forward = importer.run();
+  OpGraph forward = with_layout(importer.run(), params.get<std::string>("layout"));
   const std::string& producer = model.proto.producer_name();
   forward[boost::graph_bundle] = {
       .name = std::filesystem::path(source).stem().string(),
@@ -138,7 +139,8 @@ std::vector<ParamSpec> read_parameters() {
        .default_value = std::string("adam"),
        .choices = optimizer_names(),
        .summary = "what updates the parameters"},
-      recompute_parameter()};
+      recompute_parameter(),
+      layout_parameter()};
   std::ranges::move(batch_division_parameters(), std::back_inserter(parameters));
   parameters.push_back(
       {.name = "batch-dimension",

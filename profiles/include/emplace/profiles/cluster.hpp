@@ -103,9 +103,13 @@ std::string write_cluster_json(const Cluster& cluster);
 std::vector<std::string> cluster_names();
 
 /// Returns the shipped cluster called `name`, or reads the file that it names (anything with a '/'
-/// or ending in ".json"). A suffix ":math=float32" or ":math=tf32" sets Cluster::math. Throws
-/// kUnknownName, kIo or kFormat.
+/// or ending in ".json"). Parameters may follow, as in "dgx-a100:math=tf32,framework=false": `math`
+/// sets Cluster::math, and without `framework` all step factors are 1. Throws kUnknownName, kIo,
+/// kFormat, or kUsage for wrong parameters.
 Cluster load_cluster(std::string_view name_or_path);
+
+/// Returns the text with which load_cluster() makes the same cluster without step factors.
+std::string without_framework(std::string_view name_or_path);
 
 /// Returns the file of the shipped cluster called `name`; throws kUnknownName.
 std::string_view shipped_cluster_file(std::string_view name);

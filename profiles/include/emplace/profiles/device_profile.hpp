@@ -9,8 +9,10 @@
 //   3. kRoofline      of the op's FLOPs, bytes and sizes (roofline.hpp), with the numbers of the
 //                     first case of its class that selects the op, otherwise of the class;
 //   4. kGuess         the same with the profile's fallback, for unknown kinds.
-// Peaks are those of the precision in which the op multiplies. Thread-safe: a profile never
-// changes.
+// Peaks are those of the precision in which the op multiplies. All but costs from the graph's own
+// file are of ops that ran alone; `step_factors` make them costs in a framework's step.
+// Convolutions whose images are laid out for another precision take their transposes in addition
+// (transpose_us()). Thread-safe: a profile never changes.
 
 #include <emplace/graphs/op_graph.hpp>
 #include <emplace/graphs/op_kind.hpp>
@@ -115,11 +117,15 @@ struct DeviceProfile {
   double float16_flops_per_us = 0;   ///< P in float16 and bfloat16; 0: as in float32
   std::int32_t multiprocessors = 0;  ///< 0: unknown
   double memory_bytes_per_us = 0;    ///< W
+  double stream_bytes_per_us = 0;    ///< that BabelStream's triad reaches of W; 0: unknown
+  std::int64_t cache_bytes = 0;      ///< of the last level; 0: unknown
   std::int64_t memory_bytes = 0;     ///< reported by the driver, or available to a program
   std::int64_t context_bytes = 0;    ///< of these, what driver context and libraries occupy
   std::int64_t reserve_bytes = 0;    ///< of these, what a framework's allocator cannot hand out
   std::int32_t slots = 1;            ///< ops that run at the same time (`physical` model)
   double launch_us = 0;              ///< a slot is busy this long before each op (`physical` model)
+  /// What ops take in a framework's step over what they take alone, by Precision.
+  StepFactors step_factors = {1, 1, 1};
   std::array<std::optional<Roofline>, kNumOpClasses> rooflines{};  ///< by OpClass
   std::array<std::vector<CostCase>, kNumOpClasses> cases{};  ///< by OpClass; the first that fits
   Roofline fallback{};  ///< for classes without one, flagged as a guess
@@ -135,6 +141,11 @@ struct DeviceProfile {
 
 /// Returns the cost of `op` on a device of `profile`. An op that launches nothing costs 0.
 Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math = MathMode::kFramework);
+
+/// Returns how long the images of a convolution take to be laid out as its precision needs, before
+/// and after, if its attribute `layout` says otherwise: cuDNN multiplies float32 as NCHW, float16
+/// and bfloat16 on tensor cores as NHWC, and TF32 as either. Each byte is read and written once.
+double transpose_us(const DeviceProfile& profile, const Op& op, Precision precision);
 
 /// Returns the precision in which an op of `kind` on numbers of `type` multiplies on a device of
 /// `profile`: only convolutions and products use any other than kFloat32.

@@ -48,6 +48,9 @@ inline std::string_view to_string(Precision precision) {
   return kPrecisions[static_cast<std::size_t>(precision)];
 }
 
+/// A factor for each Precision.
+using StepFactors = std::array<double, kPrecisions.size()>;
+
 /// In which precision ops on float32 tensors multiply, on devices that have TF32.
 enum class MathMode : std::uint8_t {
   kFramework,  ///< as frameworks do by default: convolutions in TF32, products in float32

@@ -4,9 +4,10 @@
 // (profiles/device_profile.hpp), and how good they are.
 //
 // A class of ops gets the roofline t = t0 + max(F / (e_c P), B / (e_m W)) with t0 >= 0 and
-// efficiencies in (0, 1] that minimizes the sum over its samples of Huber's loss of the relative
-// error (predicted - measured) / measured: quadratic up to kHuberBound, linear beyond, so that a
-// few odd samples have little influence. From each of several starting points three steps
+// efficiencies in (0, 1] that minimizes the sum over its samples of Huber's loss of
+// log(predicted / measured): quadratic up to kHuberBound, linear beyond, so that a few odd samples
+// have little influence. Logarithms, because of two predictions that are wrong by the same factor,
+// relative errors would prefer the one that is too short. From each of several starting points three steps
 // alternate: each sample joins the larger branch of the maximum; each gets the weight of its error;
 // and a least-squares problem with bounds on its three unknowns is solved exactly. The best
 // roofline on the way is kept. A branch that no sample takes gets the least efficiency that

@@ -12,6 +12,9 @@
 // reach on the proxy, times the ratio of what products reach here and there. Classes without
 // samples keep the roofline of the base; those bound by memory get that of elementwise ops.
 //
+// Of classes bound by memory, rows that move less than kCaches times the cache do not count where
+// there are enough others, and the memory efficiency is at most what BabelStream reaches.
+//
 // Fixed times come only from rows without a launch floor, or else from the base; and the compute
 // efficiency of classes bound by memory is that of the base. Deterministic, and independent of the
 // order of rows. Numbers are rounded to four digits.
@@ -24,6 +27,9 @@
 #include <vector>
 
 namespace emplace::calibrate {
+
+/// How many times the last level of cache an op must move to tell something of the memory.
+inline constexpr std::int64_t kCaches = 4;
 
 /// What a proxy adds to the relative deviation of a cost.
 inline constexpr double kProxyDeviation = 0.2;
