@@ -103,6 +103,9 @@ Cluster load_cluster(std::string_view name_or_path) {
       profile.step_factors = DeviceProfile().step_factors;
     }
   }
+  if (name != name_or_path) {
+    cluster.name += name_or_path.substr(name.size());
+  }
   return cluster;
 }
 

@@ -21,10 +21,11 @@ fits() {
     fits list "$what"
     local table=$output
     answers 0 list "$what" --json
-    TABLE=$table python3 - "$what" "$output" <<'END'
+    echo "$output" >listing.json
+    TABLE=$table python3 - "$what" <<'END'
 import json, os, sys
 table = " ".join(os.environ["TABLE"].split())
-for entry in json.loads(sys.argv[2])[sys.argv[1]]:
+for entry in json.load(open("listing.json"))[sys.argv[1]]:
     assert f"{entry['name']} " in table, entry["name"]
     assert entry["summary"].split()[0] in table, entry["name"]
 END

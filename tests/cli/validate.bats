@@ -22,11 +22,12 @@ JSON
 
 @test "validate compares all steps that the program was built with" {
   answers 0 validate --json
-  holds 'd["schema_version"] == 1' 'len(d["steps"]) == 90' 'len(d["speedups"]) == 2' \
+  holds 'd["schema_version"] == 1' 'len(d["steps"]) == 94' 'len(d["speedups"]) == 2' \
     'all(s["measured_us"] > 0 for s in d["steps"])' \
     'all((s["predicted_us"] is None) == (s["status"] == "not simulated") for s in d["steps"])' \
     'sum(s["used_for_fit"] for s in d["steps"]) == 2' \
-    'd["accuracy"][-1]["device"] is None and d["accuracy"][-1]["numbers"] is None' \
+    'all(d["accuracy"][-1][of] is None for of in ("device", "numbers", "publisher"))' \
+    'd["step_factors"][-1]["without"] is None and len(d["step_factors"]) == 6' \
     'd["accuracy"][-1]["judging"] == sum(s["ratio"] is not None and not s["used_for_fit"] for s in d["steps"])'
   [ -z "$stderr" ]
 }

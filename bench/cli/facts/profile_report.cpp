@@ -7,6 +7,7 @@
 #include <emplace/calibrate/sample_fit.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -144,6 +145,30 @@ TextTable residual_table(const std::vector<Residual>& residuals) {
   return table;
 }
 
+std::string stream_of(const DeviceProfile& profile) {
+  std::vector<std::string> parts;
+  if (profile.stream_bytes_per_us > 0) {
+    parts.push_back(fmt::format("{:.1f} GB/s by BabelStream", profile.stream_bytes_per_us / 1e3));
+  }
+  if (profile.cache_bytes > 0) {
+    parts.push_back(fmt::format("cache {:.1f} MB", static_cast<double>(profile.cache_bytes) / 1e6));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// Empty if ops take in steps what they take alone.
+std::string step_factors_of(const DeviceProfile& profile) {
+  if (profile.step_factors == DeviceProfile().step_factors) {
+    return "";
+  }
+  std::string text;
+  for (std::size_t at = 0; at < kPrecisions.size(); ++at) {
+    text += fmt::format("{}{:.2f}{} in {}", at == 0 ? "" : ", ", profile.step_factors[at],
+                        at == 0 ? " times as long" : "", kPrecisions[at]);
+  }
+  return text;
+}
+
 std::vector<std::pair<std::string, std::string>> facts_of(const DeviceProfile& profile) {
   std::vector<std::pair<std::string, std::string>> facts = {
       {"device class", profile.device_class},
@@ -151,6 +176,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const DeviceProfile& p
       {"memory",
        fmt::format("{:.1f} GB at {:.1f} GB/s", static_cast<double>(profile.memory_bytes) / 1e9,
                    profile.memory_bytes_per_us / 1e3)},
+      {"stream", stream_of(profile)},
+      {"in steps", step_factors_of(profile)},
       {"slots",
        fmt::format("{}, each busy for {:.2f} us before an op", profile.slots, profile.launch_us)}};
   if (profile.calibration && !profile.calibration->product.empty()) {

@@ -67,11 +67,11 @@ TextTable step_table(const Fidelity& fidelity) {
   return table;
 }
 
-// "v100", "all in tf32", "all of NVIDIA", "all".
+// "v100", "all in tf32", "of NVIDIA", "all".
 std::string label_of(const Accuracy& accuracy) {
   return !accuracy.profile.empty()     ? accuracy.profile
          : !accuracy.numbers.empty()   ? "all in " + accuracy.numbers
-         : !accuracy.publisher.empty() ? "all of " + accuracy.publisher
+         : !accuracy.publisher.empty() ? "of " + accuracy.publisher
                                        : "all";
 }
 

@@ -28,7 +28,7 @@
 
 namespace emplace::calibrate {
 
-/// How many times the last level of cache an op must move to tell something of the memory.
+/// How many times the last level of cache an op must move to show the rate of the memory.
 inline constexpr std::int64_t kCaches = 4;
 
 /// What a proxy adds to the relative deviation of a cost.
