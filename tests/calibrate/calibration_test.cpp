@@ -52,8 +52,8 @@ TEST(Calibration, KeepsTheOpsOfOneDeviceWhenItIsStoppedBeforeTheNext) {
   ASSERT_THAT(result.devices, SizeIs(2));
   EXPECT_THAT(result.devices[0].ops.samples, SizeIs(2));
   EXPECT_THAT(result.devices[1].ops.samples, IsEmpty());
-  EXPECT_THAT(result.left_out, ElementsAre("gpu:0: 2 ops: measuring was stopped before them",
-                                           "cpu:0: 4 ops: measuring was stopped before them"));
+  EXPECT_THAT(result.left_out, ElementsAre("gpu:0: 2 ops: measuring ended before them",
+                                           "cpu:0: 4 ops: measuring ended before them"));
   ASSERT_THAT(result.cluster.profiles, SizeIs(2));
   EXPECT_THAT(result.cluster.profiles[0].measured.all(), SizeIs(2));
   EXPECT_EQ(result.cluster.profiles[1].peak_flops_per_us, 1e6);

@@ -104,6 +104,27 @@ TEST(Sampling, LeavesOutWhatIsMeasuredWhileItIsStopped) {
   EXPECT_EQ(copies.samples.size(), 2);
 }
 
+TEST(Sampling, EndsWhenTheDeviceIsLostAndKeepsWhatWasMeasured) {
+  HashingDevice device("gpu:0");
+  int ops = 0;
+  const Progress count = [&](const ProgressNote&) { ++ops; };
+  device.next_run = [&] {
+    if (ops == 2) {
+      throw DeviceFailure("no such algorithm");
+    }
+    if (ops == 3) {
+      throw DeviceLost("an illegal address");
+    }
+    return TimedRun{.us = 12};
+  };
+  const OpSite sites[] = {site("relu"), site("add"), site("mul"), site("tanh")};
+  const OpSamples samples = measure_ops(device, sites, {}, count);
+  EXPECT_EQ(samples.samples.size(), 1);
+  EXPECT_THAT(samples.unstable,
+              ElementsAre(HasSubstr("no such algorithm"), HasSubstr("an illegal address")));
+  EXPECT_EQ(samples.not_measured, 2);
+}
+
 TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {
   HashingDevice device("cpu:0");
   device.unsupported = "task";

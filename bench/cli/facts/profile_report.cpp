@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <cmath>
 #include <utility>
 
@@ -109,10 +110,12 @@ TextTable class_table(const DeviceProfile& profile) {
     table.add_row(class_cells(name, roofline, calibration, with_interpolated));
   };
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
-    const Roofline* roofline = profile.rooflines[at] ? &*profile.rooflines[at] : nullptr;
-    const ClassCalibration* calibration = profile.calibration && profile.calibration->classes[at]
-                                              ? &*profile.calibration->classes[at]
-                                              : nullptr;
+    const std::optional<Roofline>& own = profile.rooflines[at];
+    const std::optional<ClassCalibration> none;
+    const std::optional<ClassCalibration>& calibrated =
+        profile.calibration ? profile.calibration->classes[at] : none;
+    const Roofline* roofline = own ? &*own : nullptr;
+    const ClassCalibration* calibration = calibrated ? &*calibrated : nullptr;
     if (roofline != nullptr || calibration != nullptr) {
       add_class(to_string(static_cast<OpClass>(at)), roofline, calibration);
     }

@@ -49,7 +49,7 @@ void tell_left_out(const MeasuredDeviceOps& measured, std::vector<std::string>& 
     left_out.push_back(fmt::format("{}: {}", measured.device, why));
   }
   if (measured.ops.not_measured > 0) {
-    left_out.push_back(fmt::format("{}: {} ops: measuring was stopped before them", measured.device,
+    left_out.push_back(fmt::format("{}: {} ops: measuring ended before them", measured.device,
                                    measured.ops.not_measured));
   }
 }

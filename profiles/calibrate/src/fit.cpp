@@ -175,6 +175,7 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   profile.float16_flops_per_us = facts.float16_flops_per_us;
   profile.memory_bytes_per_us = facts.memory_bytes_per_us;
   profile.memory_bytes = facts.memory_bytes;
+  profile.context_bytes = facts.context_bytes;
   profile.multiprocessors = facts.kind == DeviceKind::kGpu ? facts.compute_units : 0;
   profile.launch_us = header.launch_us;
   profile.measured = MeasurementTable(measurements_of(samples));

@@ -154,6 +154,9 @@ bool measure_op(ComputeDevice& device, const OpSite& site, const SamplingOptions
     }
     result.samples.push_back(
         {.site = site, .library = std::string(program->library()), .time = summary});
+  } catch (const DeviceLost& failure) {
+    result.unstable.push_back(fmt::format("{}: {}", describe(site), failure.what()));
+    return false;
   } catch (const DeviceFailure& failure) {
     result.unstable.push_back(fmt::format("{}: {}", describe(site), failure.what()));
   }

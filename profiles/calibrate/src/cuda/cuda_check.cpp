@@ -15,9 +15,31 @@ namespace {
   throw DeviceFailure(fmt::format("{}: {}", call, reason));
 }
 
+// Whether, after such an error, all further work in this process has the same.
+bool sticks(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorECCUncorrectable:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void check_cuda(cudaError_t status, std::string_view call) {
+  if (sticks(status)) {
+    throw DeviceLost(fmt::format("{}: {}: this process cannot use the GPU any more", call,
+                                 cudaGetErrorString(status)));
+  }
   if (status != cudaSuccess) {
     cudaGetLastError();  // an error that does not stick must not be found by the next call
     fail(call, cudaGetErrorString(status));

@@ -58,6 +58,9 @@ DeviceFacts cuda_facts(const GpuPart& part, const CudaUse& use) {
       .clock_khz = static_cast<double>(attribute(part, cudaDevAttrClockRate)),
       .memory_clock_khz = static_cast<double>(attribute(part, cudaDevAttrMemoryClockRate)),
       .memory_bus_bits = attribute(part, cudaDevAttrGlobalMemoryBusWidth)};
+  std::size_t free_bytes = 0;
+  std::size_t all_bytes = 0;
+  check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
   const bool has_tf32 = use.tf32 && properties.major >= 8;
   const std::size_t cudnn = part.libraries().cudnn.get_version();
   DeviceFacts facts{
@@ -70,7 +73,8 @@ DeviceFacts cuda_facts(const GpuPart& part, const CudaUse& use) {
       .float16_flops_per_us =
           properties.major >= 7 ? peak_flops_per_us(rates, Precision::kFloat16) : 0,
       .memory_bytes_per_us = memory_bytes_per_us(rates),
-      .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem) / use.parts,
+      .memory_bytes = static_cast<std::int64_t>(all_bytes) / use.parts,
+      .context_bytes = static_cast<std::int64_t>(all_bytes - free_bytes) / use.parts,
       .compute_units = part.multiprocessors(),
       .copy_engines = properties.asyncEngineCount,
       .software = fmt::format(

@@ -5,12 +5,11 @@
 namespace emplace::calibrate {
 namespace {
 
-// Versions of CUPTI: a count until CUDA 12.9 Update 1, then digits xxyyzz.
+// A version of CUPTI: a count until CUDA 12.9 Update 1, then digits xxyyzz.
 constexpr std::uint32_t kCuda12_3 = 21;
-constexpr std::uint32_t kCuda13_1 = 130100;
 
 // NVIDIA adds fields at the end of a record, or in its padding, so the oldest type of a record that
-// has the fields fits all known versions, whichever the headers are of.
+// has the fields fits all later versions, whichever the headers are of.
 template <class Record>
 const Record& as(const CUpti_Activity& record) {
   return reinterpret_cast<const Record&>(record);
@@ -80,7 +79,7 @@ void add_nvlink(ActivityLog& log, const CUpti_ActivityNvLink4& record) {
 
 }  // namespace
 
-bool knows_cupti(std::uint32_t version) { return version >= kCuda12_3 && version < kCuda13_1; }
+bool knows_cupti(std::uint32_t version) { return version >= kCuda12_3; }
 
 void add_record(ActivityLog& log, const CUpti_Activity& record) {
   switch (record.kind) {

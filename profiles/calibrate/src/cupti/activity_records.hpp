@@ -13,7 +13,7 @@ namespace emplace::calibrate {
 inline constexpr CUpti_ExternalCorrelationKind kExternalKind =
     CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 
-/// Returns whether add_record() knows the records of CUPTI `version`: those of CUDA 12.3 to 13.0.
+/// Returns whether add_record() knows the records of CUPTI `version`: those of CUDA 12.3 and later.
 bool knows_cupti(std::uint32_t version);
 
 /// Adds a record to `log`, if it is of a kind that a log has.

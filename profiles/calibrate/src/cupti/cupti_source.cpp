@@ -50,7 +50,7 @@ void check_version(const CuptiLibrary& cupti) {
   cupti.check(cupti.get_version(&version), "cuptiGetVersion");
   if (!knows_cupti(version)) {
     throw DeviceFailure(fmt::format(
-        "{} is CUPTI {}, whose records are not known; known are those of CUDA 12.3 to 13.0",
+        "{} is CUPTI {}, whose records are not known; known are those of CUDA 12.3 and later",
         cupti.library.path(), version));
   }
 }

@@ -25,6 +25,13 @@ class DeviceFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Reports a failure after which the device runs nothing any more in this process, such as an
+/// illegal address: measuring ends, and keeps what it has.
+class DeviceLost : public DeviceFailure {
+ public:
+  using DeviceFailure::DeviceFailure;
+};
+
 /// Distinguishes a GPU, which has its own memory, from CPU cores, which use the host's.
 enum class DeviceKind : std::uint8_t { kCpu, kGpu };
 
@@ -38,7 +45,8 @@ struct DeviceFacts {
   double tf32_flops_per_us = 0;     ///< if convolutions and products of float32 use TF32; else 0
   double float16_flops_per_us = 0;  ///< in float16 and bfloat16, if faster than float32; else 0
   double memory_bytes_per_us = 0;   ///< of the device's own memory
-  std::int64_t memory_bytes = 0;    ///< that a program may use
+  std::int64_t memory_bytes = 0;    ///< that a program may use, with its context
+  std::int64_t context_bytes = 0;   ///< of these, what was in use when the context had started
   std::int32_t compute_units = 1;   ///< multiprocessors or cores
   std::int32_t copy_engines = 0;    ///< of a GPU
   /// Driver, libraries and their versions, precision, for provenance: "driver 580.159,

@@ -7,11 +7,11 @@
 // efficiencies in (0, 1] that minimizes the sum over its samples of Huber's loss of
 // log(predicted / measured): quadratic up to kHuberBound, linear beyond, so that a few odd samples
 // have little influence. Logarithms, because of two predictions that are wrong by the same factor,
-// relative errors would prefer the one that is too short. From each of several starting points three steps
-// alternate: each sample joins the larger branch of the maximum; each gets the weight of its error;
-// and a least-squares problem with bounds on its three unknowns is solved exactly. The best
-// roofline on the way is kept. A branch that no sample takes gets the least efficiency that
-// contradicts no sample.
+// relative errors would prefer the one that is too short. From each of several starting points
+// three steps alternate: each sample joins the larger branch of the maximum; each gets the weight
+// of its error; and a least-squares problem with bounds on its three unknowns is solved exactly.
+// The best roofline on the way is kept. A branch that no sample takes gets the least efficiency
+// that contradicts no sample.
 //
 // Errors are those of a leave-one-shape-out validation: a shape is left out with all ops of its
 // class that have it, the roofline is fitted to the others, and it and the estimates between the

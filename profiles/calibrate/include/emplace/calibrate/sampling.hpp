@@ -52,11 +52,11 @@ struct OpSamples {
   std::vector<OpSite> unsupported{};    ///< those that nothing on the device can run
   std::vector<std::string> unstable{};  ///< those left out, and why
   std::vector<OpKey> below_clock{};     ///< of samples whose runs were all throttled
-  std::int64_t not_measured = 0;        ///< ops that were left when measuring was stopped
+  std::int64_t not_measured = 0;        ///< ops that were left when measuring ended early
 };
 
 /// Measures each of `sites` on `device`. An op that fails, or stays unstable, is left out and
-/// reported.
+/// reported. After a DeviceLost, the others are not measured.
 OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
                       const SamplingOptions& options, const Progress& progress);
 

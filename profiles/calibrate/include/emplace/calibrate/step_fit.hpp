@@ -2,8 +2,8 @@
 
 // What ops take in the steps of frameworks over what they take alone. Alone they run for
 // milliseconds, on a cool device, one kernel over and over; in a step a framework adds gaps and
-// copies, and clocks sink. The factors (DeviceProfile::step_factors) are common to devices, networks
-// and frameworks: one for each precision in which ops multiply,
+// copies, and clocks sink. The factors (DeviceProfile::step_factors) are common to devices,
+// networks and frameworks: one for each precision in which ops multiply,
 //
 //     step = sum over precisions p of factor_p * time alone of the ops in p
 //
