@@ -83,7 +83,7 @@ struct StepParts {
   bool has_factors = false;
 
   double us(const StepFactors& step_factors) const {
-    double us = *prediction.us;
+    double us = prediction.alone_us;
     for (std::size_t at = 0; at < alone_us.size(); ++at) {
       us += (step_factors[at] - 1) * alone_us[at];
     }
@@ -105,7 +105,7 @@ StepParts parts_of(const PublishedStep& step) {
                                                key_type(problem.op(op)), problem.cluster().math);
       parts.alone_us[static_cast<std::size_t>(precision)] += problem.cost_us(op, 0);
     }
-    parts.prediction.alone_us = *parts.prediction.us;
+    parts.prediction.alone_us = parts.prediction.us.value_or(0);
     return parts;
   } catch (const Error& error) {
     return {.prediction = {.why_none = error.what()}};
@@ -140,22 +140,22 @@ SpeedupPrediction predict(const PublishedSpeedup& speedup) {
 
 void predict_without_publisher(Fidelity& fidelity, std::span<const StepParts> parts) {
   const PublishedSteps& published = fidelity.published;
-  std::map<std::string, std::optional<StepFactors>> factors;
+  std::map<std::string, StepFactors> factors;
   for (std::size_t at = 0; at < parts.size(); ++at) {
     if (!parts[at].prediction.us || !parts[at].has_factors) {
       continue;
     }
     const std::string publisher = publisher_of(published, published.steps[at]);
     if (!factors.contains(publisher)) {
-      factors.emplace(publisher, factors_without(publisher, published, parts));
+      const std::optional<StepFactors> fitted = factors_without(publisher, published, parts);
+      factors.emplace(publisher, fitted.value_or(parts[at].factors));
+      if (fitted) {
+        fidelity.factors.push_back({publisher, *fitted});
+      }
     }
-    fidelity.steps[at].us = parts[at].us(factors.at(publisher).value_or(parts[at].factors));
+    fidelity.steps[at].us = parts[at].us(factors.at(publisher));
   }
-  for (const auto& [publisher, fitted] : factors) {
-    if (fitted) {
-      fidelity.factors.push_back({publisher, *fitted});
-    }
-  }
+  std::ranges::sort(fidelity.factors, {}, &LeftOut::publisher);
   if (const auto of_all = factors_without("", published, parts)) {
     fidelity.factors.push_back({"", *of_all});
   }

@@ -4,6 +4,7 @@
 
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/micro_batches.hpp>
+#include <emplace/graphs/recomputation.hpp>
 #include <emplace/graphs/replicas.hpp>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace emplace {
 namespace {
@@ -100,6 +102,36 @@ OpGraph divide_batch(const Params& params, const std::function<OpGraph(const Par
     part.set("batch", examples);
     return step(part);
   });
+}
+
+std::vector<ParamSpec> batch_repetition_parameters() {
+  std::vector<ParamSpec> parameters = batch_division_parameters();
+  parameters[0].summary =
+      "copies of the network, each with a batch of the file; their gradients are added up by rings";
+  parameters[1].summary =
+      "batches of the file that pass through the devices one after the other; their gradients are "
+      "added up";
+  parameters.insert(parameters.begin(), recompute_parameter());
+  return parameters;
+}
+
+OpGraph repeat_batch(const Params& params, OpGraph step, const std::string& source) {
+  try {
+    step = recompute(std::move(step), params.get<std::string>("recompute"));
+    if (!divides_batch(params)) {
+      return step;
+    }
+    for (const auto op : boost::make_iterator_range(boost::vertices(step))) {
+      if (step[op].micro_batch > 0 || step[op].replica > 0) {
+        throw Error(ErrorCode::kUsage, "the step has replicas or micro-batches already");
+      }
+    }
+    const std::int64_t batches =
+        params.get<std::int64_t>("replicas") * params.get<std::int64_t>("micro-batches");
+    return divide_batch(params, batches, [&](std::int64_t) { return step; });
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", source, error.what()));
+  }
 }
 
 }  // namespace emplace

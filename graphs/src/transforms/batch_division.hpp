@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace emplace {
@@ -27,5 +28,13 @@ OpGraph divide_batch(const Params& params, std::int64_t batch,
 
 /// Does the same for a network whose batch is the parameter `batch`.
 OpGraph divide_batch(const Params& params, const std::function<OpGraph(const Params&)>& step);
+
+/// Returns the same parameters for a file whose batch has one size, and `recompute`.
+std::vector<ParamSpec> batch_repetition_parameters();
+
+/// Returns the training step `step` with these: each part has a batch of `step`, so R replicas with
+/// K micro-batches train on R K of them. Throws kUsage as the transforms do, and for parts of a
+/// step that has parts already; `source` names it in errors.
+OpGraph repeat_batch(const Params& params, OpGraph step, const std::string& source);
 
 }  // namespace emplace

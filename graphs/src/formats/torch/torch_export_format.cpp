@@ -4,6 +4,7 @@
 #include "archive.hpp"
 #include "fusions.hpp"
 #include "importer.hpp"
+#include "transforms/batch_division.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/gradients.hpp>
@@ -12,13 +13,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace emplace::torch_export_format {
 namespace {
 
-OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
+OpGraph read_step(std::string_view bytes, const std::string& source, const Params& params) {
   const bool training = params.get<bool>("training");
   try {
     std::string text;  // in an archive
@@ -51,19 +55,29 @@ OpGraph read(std::string_view bytes, const std::string& source, const Params& pa
   }
 }
 
+OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
+  return repeat_batch(params, read_step(bytes, source, params), source);
+}
+
+std::vector<ParamSpec> read_parameters() {
+  std::vector<ParamSpec> parameters = {
+      {.name = "training",
+       .default_value = false,
+       .summary = "with a loss on the model's result, backward pass and optimizer"},
+      {.name = "optimizer",
+       .default_value = std::string("adam"),
+       .choices = optimizer_names(),
+       .summary = "what updates the parameters"}};
+  std::ranges::move(batch_repetition_parameters(), std::back_inserter(parameters));
+  return parameters;
+}
+
 const FormatRegistration kRegistration({
     .name = "torch-export",
     .summary = "models of PyTorch, as torch.export and emplace.from_torch() write them",
     .reference = "https://docs.pytorch.org/docs/stable/export/pt2_archive.html",
     .endings = {".pt2"},
-    .read_parameters = {{.name = "training",
-                         .default_value = false,
-                         .summary =
-                             "with a loss on the model's result, backward pass and optimizer"},
-                        {.name = "optimizer",
-                         .default_value = std::string("adam"),
-                         .choices = optimizer_names(),
-                         .summary = "what updates the parameters"}},
+    .read_parameters = read_parameters(),
     .recognizes =
         [](const FileContent& file) {
           return (file.has("graph_module") && file.has("schema_version")) ||
