@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace emplace::cli {
