@@ -25,7 +25,7 @@ constexpr std::array kGenerations = {
     Generation{8, 9, 256, 512, 1024},    // L40S: 128 cores; 183 TFLOP/s of 142 at 2520 MHz
     Generation{9, 0, 256, 2048, 4096},   // H100: 128 cores; 494.7 TFLOP/s of 132 at 1830 MHz
     Generation{10, 0, 256, 4096, 8192},  // B200: 128 cores; 1.1 PFLOP/s of 148 at 1850 MHz
-    Generation{12, 0, 256, 512, 1024},   // RTX PRO 6000: 128 cores; 252 TFLOP/s of 188 at 2617 MHz
+    Generation{12, 0, 256, 512, 1024},   // RTX PRO 6000, from memory: 252 TFLOP/s of 188
 };
 
 double per_cycle(const Generation& generation, Precision precision) {

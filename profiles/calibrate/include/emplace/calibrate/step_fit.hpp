@@ -19,8 +19,8 @@ namespace emplace::calibrate {
 
 /// What the ops of a step take alone, by Precision, and what the step took: microseconds.
 struct StepSample {
-  std::array<double, kPrecisions.size()> alone_us{};
-  double us = 0;  ///< positive
+  std::array<double, kPrecisions.size()> alone_us{};  ///< 0 where the step has no such op
+  double us = 0;                                      ///< positive
 };
 
 /// Returns the factors, by Precision; 1 for one that no sample has. Deterministic.
