@@ -127,8 +127,7 @@ Placement read_placement(const py::object& placement, const Problem& problem) {
 }
 
 py::array to_array(const Placement& placement) {
-  return py::array_t<DeviceId>(static_cast<py::ssize_t>(placement.devices().size()),
-                               placement.devices().data());
+  return py::array_t<DeviceId>(length(placement.devices().size()), placement.devices().data());
 }
 
 }  // namespace emplace::python

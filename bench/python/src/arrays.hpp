@@ -22,10 +22,17 @@ namespace py = pybind11;
 /// Makes `array` read-only and returns it.
 py::array read_only(py::array array);
 
+/// Returns the shape of an array of one dimension. Under NumPy 2, pybind11 before 2.12 gives an
+/// array that is made from a mere number of elements wrong strides.
+template <typename Count>
+std::vector<py::ssize_t> length(Count count) {
+  return {static_cast<py::ssize_t>(count)};
+}
+
 /// Returns a read-only array over `data`, without a copy; `owner` is what keeps that memory.
 template <typename T>
 py::array view(std::span<const T> data, const py::object& owner) {
-  return read_only(py::array_t<T>(static_cast<py::ssize_t>(data.size()), data.data(), owner));
+  return read_only(py::array_t<T>(length(data.size()), data.data(), owner));
 }
 
 /// Returns an array that takes the memory of `data`, without a copy.
@@ -33,7 +40,7 @@ template <typename T>
 py::array adopt(std::vector<T> data) {
   auto* const kept = new std::vector<T>(std::move(data));
   const py::capsule owner(kept, [](void* memory) { delete static_cast<std::vector<T>*>(memory); });
-  return py::array_t<T>(static_cast<py::ssize_t>(kept->size()), kept->data(), owner);
+  return py::array_t<T>(length(kept->size()), kept->data(), owner);
 }
 
 /// Holds the placements of a batch: an array of any integer type, one row for each placement. A

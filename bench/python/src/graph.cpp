@@ -30,7 +30,7 @@ std::int64_t forward_flops(const OpGraph& graph) {
 }
 
 py::array op_flops(const OpGraph& graph) {
-  py::array_t<std::int64_t> array(num_ops(graph));
+  py::array_t<std::int64_t> array(length(num_ops(graph)));
   for (OpId op = 0; op < num_ops(graph); ++op) {
     array.mutable_data()[op] = graph[index_of(op)].flops;
   }

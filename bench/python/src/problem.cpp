@@ -136,7 +136,7 @@ py::array edges(const py::object& self) {
 
 py::array edge_bytes(const py::object& self) {
   const auto all = problem_of(self).group_edges();
-  return all.empty() ? py::array(py::array_t<std::int64_t>(0))
+  return all.empty() ? py::array(py::array_t<std::int64_t>(length(0)))
                      : edge_view<std::int64_t>(self, {static_cast<py::ssize_t>(all.size())},
                                                &all.front().bytes);
 }
@@ -260,10 +260,10 @@ py::object to_python(const std::vector<agents::Evaluation>& evaluations, bool is
                                     only.step_time_us, only.bytes_over, only.objective_us());
   }
   const auto count = static_cast<py::ssize_t>(evaluations.size());
-  py::array_t<std::uint8_t> status(count);
-  py::array_t<double> step_time_us(count);
-  py::array_t<std::int64_t> bytes_over(count);
-  py::array_t<double> objective_us(count);
+  py::array_t<std::uint8_t> status(length(count));
+  py::array_t<double> step_time_us(length(count));
+  py::array_t<std::int64_t> bytes_over(length(count));
+  py::array_t<double> objective_us(length(count));
   for (std::size_t i = 0; i < evaluations.size(); ++i) {
     status.mutable_data()[i] = static_cast<std::uint8_t>(evaluations[i].status);
     step_time_us.mutable_data()[i] = evaluations[i].step_time_us;
