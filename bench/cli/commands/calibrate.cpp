@@ -1,20 +1,21 @@
 #include "command.hpp"
+#include "facts/optional_parts.hpp"
 #include "help_text.hpp"
 #include "machine/calibration_report.hpp"
-#include "machine/machine_devices.hpp"
 #include "machine/measuring_progress.hpp"
 #include "options.hpp"
+#include "python_package.hpp"
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/params.hpp>
 #include <emplace/base/text_file.hpp>
-#include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
-#include <emplace/calibrate/machine_facts.hpp>
+#include <emplace/calibrate/machine.hpp>
+#include <emplace/calibrate/sample_file.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/profiles/cluster.hpp>
 
@@ -22,6 +23,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <ctime>
 #include <memory>
@@ -32,10 +34,12 @@ namespace emplace::cli {
 namespace {
 
 struct CalibrateOptions {
-  MachineOptions machine;
+  calibrate::MachineOptions machine;
   std::vector<std::string> graphs = {"inception-v3", "nmt"};
   std::string output;
   std::string name = "this-machine";
+  std::string framework;
+  std::string samples;
   calibrate::SamplingOptions sampling;
 };
 
@@ -51,37 +55,33 @@ std::vector<OpGraph> load_graphs(const std::vector<std::string>& names) {
   return graphs;
 }
 
-// Launches are measured by devices of their own, which nothing profiles.
-std::vector<calibrate::Launch> launches_of(const CalibrateOptions& options, bool& has_gpu) {
-  const MachineDevices machine = find_devices(options.machine, *options.sampling.stop);
-  has_gpu = machine.has_gpu();
-  return calibrate::measure_launches(machine.all());
+// Warns if the CPU is to be measured without oneDNN: a placement would be judged by convolutions
+// that no framework runs so slowly.
+void note_missing_onednn(const calibrate::MachineOptions& options) {
+  const auto parts = optional_parts();
+  const auto onednn = std::ranges::find(parts, "oneDNN", &OptionalPart::name);
+  if (onednn != parts.end() && !onednn->present &&
+      options.devices.find("cpu") != std::string::npos) {
+    note(
+        fmt::format("emplace: warning: without oneDNN, convolutions and matrix products on the CPU "
+                    "run as plain loops, far slower than in a framework; {}",
+                    onednn->how_to_get));
+  }
 }
 
 // Returns whether all was measured.
 bool calibrate_and_write(const CalibrateOptions& options, std::span<const OpGraph> graphs,
                          const calibrate::Progress& progress) {
-  bool has_gpu = false;
-  std::vector<calibrate::Launch> launches = launches_of(options, has_gpu);
-  calibrate::ActivityLog log;
-  const MachineDevices machine =
-      profiled_devices(options.machine, has_gpu, *options.sampling.stop, &log);
-  calibrate::CalibratedMachine calibrated =
-      calibrate::calibrate(machine.all(), calibrate::distinct_sites(graphs),
-                           {.name = options.name,
-                            .date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))),
-                            .launches = std::move(launches),
-                            .sampling = options.sampling},
-                           progress);
-  if (const std::string facts = describe_machine(log); !facts.empty()) {
-    std::string& notes = calibrated.cluster.provenance.notes;
-    notes += (notes.empty() ? "" : " ") + facts;
+  calibrate::CalibrationOptions how{
+      .name = options.name,
+      .date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))),
+      .sampling = options.sampling};
+  if (!options.samples.empty()) {
+    how.samples = calibrate::read_sample_table(options.samples);
   }
-  for (DeviceProfile& profile : calibrated.cluster.profiles) {
-    if (profile.calibration && profile.device_class.starts_with("gpu-")) {
-      profile.calibration->clocks = describe_clocks(log);
-    }
-  }
+  const calibrate::CalibratedMachine calibrated = calibrate::calibrate_machine(
+      options.machine, calibrate::distinct_sites(graphs), std::move(how), progress,
+      [](const std::string& warning) { note("emplace: warning: " + warning); });
   write_text_file(options.output, write_cluster_json(calibrated.cluster));
   print_text(cli::to_text(calibrated));
   return calibrated.is_complete;
@@ -131,13 +131,40 @@ void add_calibrate(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("calibrate", "Measure this machine, so that the simulator can predict it");
   command->group("Measure");
-  set_examples(*command, {"emplace calibrate --devices cpu -o machine.json"});
+  set_examples(*command, {"emplace calibrate --devices cpu -o machine.json",
+                          "emplace calibrate resnet-50 --framework torch -o machine.json"});
   const auto options = std::make_shared<CalibrateOptions>();
   add_graphs(*command, options->graphs)
       ->description("Measure the ops of these graphs")
       ->default_str("inception-v3 nmt");
-  add_machine_options(*command, options->machine);
-  add_runs(*command, options->sampling.runs);
+  CLI::Option* const framework =
+      command
+          ->add_option("--framework", options->framework,
+                       "Measure each op as this framework runs it: torch")
+          ->check(CLI::IsMember({"torch"}))
+          ->type_name("NAME")
+          ->group("Measurement");
+  command
+      ->add_option("--samples", options->samples,
+                   "Take times of ops from this table, and measure only what it lacks")
+      ->type_name("FILE")
+      ->excludes(framework)
+      ->group("Measurement");
+  command
+      ->add_option("--devices", options->machine.devices,
+                   "gpu, cpu, or parts of them such as gpu/2 or cpu/4")
+      ->type_name("DEVICE,...")
+      ->capture_default_str()
+      ->group("Measurement");
+  command
+      ->add_flag("--fp32", options->machine.full_precision,
+                 "Compute in float32 on GPUs, not in TF32 as frameworks do")
+      ->group("Measurement");
+  command->add_option("--runs", options->sampling.runs, "Runs of each op and copy")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group("Measurement");
   command->add_option("--name", options->name, "Name of the cluster")
       ->type_name("NAME")
       ->capture_default_str()
@@ -151,7 +178,10 @@ void add_calibrate(CLI::App& app, Action& action) {
       ->group("Measurement");
   add_output(*command, options->output, "Write the measured cluster here")->required();
   command->callback([options, &action] {
-    action = [options](const Invocation&) {
+    action = [options](const Invocation& invocation) {
+      if (!options->framework.empty()) {
+        run_in_python(invocation.arguments);
+      }
       try {
         return run(*options);
       } catch (const calibrate::DeviceFailure& failure) {

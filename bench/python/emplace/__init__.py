@@ -26,15 +26,18 @@ from emplace._core import (
     version,
 )
 from emplace._agents import Parameter, agent
+from emplace._calibrate import Calibration, calibrate
 from emplace._conformance import check_agent
 from emplace._models import PlacedModel, device_map, from_torch
 from emplace._runs import Placed, Report, place, report, run
+from emplace._validate import ValidatedStep, Validation, validate
 
 __version__ = version()
 
 __all__ = [
-    "Error", "Evaluation", "Evaluations", "Evaluator", "Export", "FormatError", "Graph", "InternalError", "IoError",
-    "Parameter", "Placed", "PlacedModel", "Problem", "Random", "Report", "Status", "Step", "UnknownNameError",
-    "UnsupportedError", "UsageError", "agent", "agents", "check_agent", "clusters", "device_map", "from_torch", "graphs", "load_graph",
-    "load_plugin", "place", "problem", "report", "run", "suites", "version",
+    "Calibration", "Error", "Evaluation", "Evaluations", "Evaluator", "Export", "FormatError", "Graph", "InternalError",
+    "IoError", "Parameter", "Placed", "PlacedModel", "Problem", "Random", "Report", "Status", "Step",
+    "UnknownNameError", "UnsupportedError", "UsageError", "ValidatedStep", "Validation", "agent", "agents",
+    "calibrate", "check_agent", "clusters", "device_map", "from_torch", "graphs", "load_graph", "load_plugin", "place",
+    "problem", "report", "run", "suites", "validate", "version",
 ]

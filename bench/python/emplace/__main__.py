@@ -1,4 +1,4 @@
-"""`emplace run SUITE --python FILE`: runs a suite with the agents of files in Python. The program calls this."""
+"""What the program leaves to Python: `emplace run SUITE --python FILE` and `emplace calibrate --framework torch`."""
 
 import argparse
 import json
@@ -6,6 +6,7 @@ import os
 import runpy
 import signal
 import sys
+import warnings
 from pathlib import Path
 
 from emplace import _agents, _core
@@ -23,8 +24,9 @@ class _LoadPlugin(argparse.Action):
 
 def _options(arguments):
     parser = argparse.ArgumentParser(prog="emplace", allow_abbrev=False)
-    run = parser.add_subparsers(required=True).add_parser("run", allow_abbrev=False)
-    for common in (parser, run):
+    commands = parser.add_subparsers(required=True)
+    run, calibrate = (commands.add_parser(name, allow_abbrev=False) for name in ("run", "calibrate"))
+    for common in (parser, run, calibrate):
         common.add_argument("-q", "--quiet", action="store_true", default=argparse.SUPPRESS)
         common.add_argument("--color", choices=("auto", "always", "never"), default=argparse.SUPPRESS)
         common.add_argument("--plugin", action=_LoadPlugin, default=argparse.SUPPRESS)
@@ -36,6 +38,17 @@ def _options(arguments):
     run.add_argument("-j", "--threads", type=int, default=0)
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--json", action="store_true")
+    run.set_defaults(command=_run)
+    calibrate.add_argument("graphs", nargs="*", default=["inception-v3", "nmt"])
+    calibrate.add_argument("--framework", required=True)
+    calibrate.add_argument("--devices", default="gpu,cpu")
+    calibrate.add_argument("--fp32", action="store_true")
+    calibrate.add_argument("--runs", type=int, default=20)
+    calibrate.add_argument("--name", default="this-machine")
+    calibrate.add_argument("--max-copy", type=int, default=1 << 30)
+    calibrate.add_argument("-o", "--output", required=True)
+    calibrate.add_argument("-j", "--threads", type=int, default=0)
+    calibrate.set_defaults(command=_calibrate)
     return parser.parse_args(arguments)
 
 
@@ -92,11 +105,43 @@ def _run(options):
     return _SOME_CELLS_FAILED if failed else 0
 
 
-def main(arguments=None):
+def _calibrate(options):
+    from emplace._calibrate import calibrate
+    quiet = getattr(options, "quiet", False)
+    is_shown = sys.stderr.isatty() and not quiet
+
+    def progress(what, done):
+        print(f"\r\033[K[{100 * done:3.0f} %] {what}", end="", file=sys.stderr, flush=True)
+
+    def warn(message, *_):
+        if not quiet:
+            print(f"emplace: warning: {message}", file=sys.stderr)
+
+    warnings.showwarning = warn
     try:
-        return _run(_options(arguments))
+        result = calibrate(options.graphs, devices=options.devices, output=options.output, name=options.name,
+                           runs=options.runs, max_copy=options.max_copy, full_precision=options.fp32,
+                           progress=progress if is_shown else None)
+    finally:
+        if is_shown:
+            print("\r\033[K", end="", file=sys.stderr)
+    count = sum(not line.startswith("#") for line in result.samples.splitlines()) - 1
+    print(f"{count} ops measured by PyTorch; emplace show {options.output} shows what they took")
+    if result.left_out:
+        print(f"\n{len(result.left_out)} left out:")
+        print("\n".join(f"  {line}" for line in result.left_out[:10]))
+        if len(result.left_out) > 10:
+            print(f"  and {len(result.left_out) - 10} more")
+    return 0
+
+
+def main(arguments=None):
+    options = _options(arguments)
+    try:
+        return options.command(options)
     except KeyboardInterrupt:
-        print("emplace: interrupted; continue with the same command and --resume", file=sys.stderr)
+        resume = "; continue with the same command and --resume" if options.command is _run else ""
+        print(f"emplace: interrupted{resume}", file=sys.stderr)
         return _INTERRUPTED
     except Error as error:
         print(f"emplace: {error}", file=sys.stderr)

@@ -208,6 +208,9 @@ def read_graph(text: str, format: str, source: str) -> Graph: ...
 def problem(graph: Union[_Path, Graph], cluster: _Path, groups: int = 0, grouping: str = "") -> Problem:
     """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping."""
 
+def op_sites(graphs: Sequence[Graph]) -> str: ...
+def calibrated_cluster(graphs: Sequence[Graph], devices: str, samples: str, name: str, runs: int, max_copy: int,
+                       full_precision: bool) -> dict[str, Any]: ...
 def load_plugin(path: _Path) -> None:
     """Adds the agents of a shared library, such as examples/plugin makes."""
 

@@ -1,5 +1,6 @@
 // The module emplace._core, on which the package emplace stands.
 
+#include "calibration.hpp"
 #include "graph.hpp"
 #include "problem.hpp"
 #include "python_agent.hpp"
@@ -76,6 +77,7 @@ PYBIND11_MODULE(_core, module) {
   using namespace emplace;
   pybind11::register_exception_translator(python::translate);
   python::bind_graph(module);
+  python::bind_calibration(module);
   python::bind_problem(module);
   python::bind_agents(module);
   python::bind_runs(module);

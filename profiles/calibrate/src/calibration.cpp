@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <utility>
 
 namespace emplace::calibrate {
@@ -54,23 +56,64 @@ void tell_left_out(const MeasuredDeviceOps& measured, std::vector<std::string>& 
   }
 }
 
-MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
-                                 std::span<const OpSite> sites, const SamplingOptions& options,
-                                 const Progress& progress, std::vector<std::string>& left_out) {
-  MeasuredDeviceOps measured{.device = device.facts().name, .launch = launch};
-  measured.ops = measure_ops(device, sites, options, progress);
-  tell_left_out(measured, left_out);
-  if (const OpSample* sample = typical(measured.ops.samples);
-      sample != nullptr && !options.is_stopped() && device.facts().kind == DeviceKind::kGpu) {
-    const std::string what = fmt::format("{}: copies behind ops", measured.device);
-    progress({.what = what});
-    try {
-      measured.overlap = measure_overlap(device, sample->site, options);
-    } catch (const DeviceFailure& failure) {
-      // The ops, which took minutes, are worth more than this one figure.
-      left_out.push_back(fmt::format("{}: {}", what, failure.what()));
+// Takes the samples that `table` has of ops of `sites` on a device; returns the other sites.
+std::vector<OpSite> take_samples(const SampleTable& table, const std::string& device,
+                                 std::span<const OpSite> sites, std::vector<OpSample>& samples) {
+  std::map<OpKey, const TableSample*> by_key;
+  for (const TableSample& sample : table.samples) {
+    if (sample.device == device) {
+      by_key.try_emplace(sample.key, &sample);
     }
   }
+  std::vector<OpSite> others;
+  for (const OpSite& site : sites) {
+    const auto found = by_key.find(key_of(site.op));
+    if (found == by_key.end()) {
+      others.push_back(site);
+      continue;
+    }
+    const TableSample& sample = *found->second;
+    samples.push_back({.site = site,
+                       .library = table.sources[sample.source].name,
+                       .time = {.median_us = sample.us,
+                                .relative_deviation = sample.relative_deviation,
+                                .runs = sample.runs}});
+  }
+  return others;
+}
+
+// Measures what only the device itself can tell, after its ops.
+void add_overlap(ComputeDevice& device, MeasuredDeviceOps& measured, const SamplingOptions& options,
+                 const Progress& progress, std::vector<std::string>& left_out) {
+  const OpSample* const sample = typical(measured.ops.samples);
+  if (sample == nullptr || options.is_stopped() || device.facts().kind != DeviceKind::kGpu) {
+    return;
+  }
+  const std::string what = fmt::format("{}: copies behind ops", measured.device);
+  progress({.what = what});
+  try {
+    measured.overlap = measure_overlap(device, sample->site, options);
+  } catch (const DeviceFailure& failure) {
+    // The ops, which took minutes, are worth more than this one figure.
+    left_out.push_back(fmt::format("{}: {}", what, failure.what()));
+  }
+}
+
+MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
+                                 std::span<const OpSite> sites, const CalibrationOptions& options,
+                                 const Progress& progress, std::vector<std::string>& left_out) {
+  MeasuredDeviceOps measured{.device = device.facts().name, .launch = launch};
+  std::vector<OpSample> of_framework;
+  const std::vector<OpSite> others =
+      take_samples(options.samples, measured.device, sites, of_framework);
+  measured.ops = measure_ops(device, others, options.sampling, progress);
+  tell_left_out(measured, left_out);
+  add_overlap(device, measured, options.sampling, progress, left_out);
+  // A call of a framework on a CPU ends when its work does: the launch is part of its time.
+  if (!of_framework.empty() && device.facts().kind == DeviceKind::kCpu) {
+    measured.launch = {};
+  }
+  std::ranges::move(of_framework, std::back_inserter(measured.ops.samples));
   return measured;
 }
 
@@ -167,7 +210,7 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
       continue;
     }
     const MeasuredDeviceOps& measured = result.devices.emplace_back(measure_device(
-        *devices[i], options.launches[i], sites, options.sampling, progress, result.left_out));
+        *devices[i], options.launches[i], sites, options, progress, result.left_out));
     result.is_complete = result.is_complete && measured.ops.not_measured == 0;
     device.profile = fit_device_profile(facts, measured.ops.samples,
                                         {.name = facts.device_class + "-measured",

@@ -1,5 +1,7 @@
 #include <emplace/base/id_vector.hpp>
+#include <emplace/base/json.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
+#include <emplace/graphs/graph_json.hpp>
 #include <emplace/graphs/op_kind.hpp>
 #include <emplace/profiles/op_key.hpp>
 
@@ -18,6 +20,7 @@ OpSite site_of(const OpGraph& graph, OpId op) {
     if (output != Dependency::kControl) {
       const Op& producer = graph[boost::source(edge, graph)];
       site.inputs.push_back(producer.outputs[index_of(output)]);
+      site.producers.push_back(producer.kind);
     }
   }
   return site;
@@ -42,6 +45,35 @@ std::vector<OpSite> distinct_sites(std::span<const OpGraph> graphs) {
     sites.push_back(std::move(site));
   }
   return sites;
+}
+
+namespace {
+
+Json json_of(const std::vector<Output>& tensors) {
+  Json list = Json::array();
+  for (const Output& tensor : tensors) {
+    list.push_back({{"shape", tensor.shape}, {"type", to_string(tensor.type)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string sites_json(std::span<const OpSite> sites) {
+  Json list = Json::array();
+  for (const OpSite& site : sites) {
+    const Op& op = site.op;
+    list.push_back({{"kind", op.kind},
+                    {"type", to_string(key_type(op))},
+                    {"shape", op.shape},
+                    {"attributes", attributes_text(op.attributes)},
+                    {"flops", op.flops},
+                    {"bytes", op.bytes_read + op.bytes_written},
+                    {"inputs", json_of(site.inputs)},
+                    {"producers", site.producers},
+                    {"outputs", json_of(op.outputs)}});
+  }
+  return std::move(list).text();
 }
 
 }  // namespace emplace::calibrate

@@ -3,8 +3,10 @@
 #include <emplace/calibrate/sample_file.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <optional>
@@ -12,7 +14,10 @@
 namespace emplace::calibrate {
 namespace {
 
-constexpr std::string_view kColumns = "device,kind,shape,type,flops,bytes,us,source";
+constexpr auto kNeeded = std::to_array<std::string_view>(
+    {"device", "kind", "shape", "type", "flops", "bytes", "us", "source"});
+constexpr auto kOptional =
+    std::to_array<std::string_view>({"attributes", "runs", "deviation", "kernels", "host_us"});
 constexpr std::size_t kMaxDimensions = 16;
 constexpr double kMinUs = 1e-6;
 constexpr double kMaxUs = 1e9;
@@ -55,17 +60,15 @@ class SampleTableReader {
         read_source(line);
       } else if (line.empty() || line.starts_with('#')) {
         continue;
-      } else if (!has_columns_) {
-        if (line != kColumns) {
-          fail(fmt::format("expected the columns '{}', found '{}'", kColumns, excerpt(line)));
-        }
-        has_columns_ = true;
+      } else if (columns_.empty()) {
+        read_columns(line);
       } else {
         read_row(line);
       }
     }
-    if (!has_columns_) {
-      fail(fmt::format("expected the columns '{}' before the end of the file", kColumns));
+    if (columns_.empty()) {
+      fail(fmt::format("expected the columns '{}' before the end of the file",
+                       fmt::join(kNeeded, ",")));
     }
     return std::move(table_);
   }
@@ -85,7 +88,7 @@ class SampleTableReader {
         fail("no part of a source may be empty");
       }
     }
-    if (has_columns_) {
+    if (!columns_.empty()) {
       fail("sources must come before the first row");
     }
     SampleSource source{.name = std::string(parts[1]),
@@ -125,45 +128,136 @@ class SampleTableReader {
     return static_cast<DataType>(found - kDataTypes.begin());
   }
 
-  void read_row(std::string_view line) {
-    const std::vector<std::string_view> fields = split(line, ',');
-    if (fields.size() != 8) {
-      fail(fmt::format("expected 8 fields, found {}", fields.size()));
+  void read_columns(std::string_view line) {
+    for (const std::string_view column : split(line, ',')) {
+      const bool is_known =
+          std::ranges::count(kNeeded, column) + std::ranges::count(kOptional, column) > 0;
+      if (!is_known || std::ranges::count(columns_, column) > 0) {
+        fail(fmt::format("expected the columns '{}', and each of '{}' at most once; found '{}'",
+                         fmt::join(kNeeded, ","), fmt::join(kOptional, ","), excerpt(line)));
+      }
+      columns_.emplace_back(column);
     }
-    TableSample sample{.device = text_of("device", fields[0]),
-                       .key = {.kind = text_of("kind", fields[1]), .type = type_of(fields[3])},
-                       .flops = count_of("flops", fields[4]),
-                       .bytes = count_of("bytes", fields[5])};
-    for (const std::string_view dimension : split(fields[2], 'x')) {
-      sample.key.shape.push_back(count_of("shape", dimension));
+    for (const std::string_view column : kNeeded) {
+      if (std::ranges::count(columns_, column) == 0) {
+        fail(fmt::format("expected the columns '{}': '{}' is missing", fmt::join(kNeeded, ","),
+                         column));
+      }
     }
-    if (sample.key.shape.size() > kMaxDimensions) {
-      fail(fmt::format("'shape': expected at most {} dimensions, found {}", kMaxDimensions,
-                       sample.key.shape.size()));
+  }
+
+  // Returns the fields of a row, without their quotes.
+  std::vector<std::string> fields_of(std::string_view line) const {
+    std::vector<std::string> fields(1);
+    bool is_quoted = false;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+      if (line[at] == '"' && is_quoted && at + 1 < line.size() && line[at + 1] == '"') {
+        fields.back() += line[++at];
+      } else if (line[at] == '"' && (is_quoted || fields.back().empty())) {
+        is_quoted = !is_quoted;
+      } else if (line[at] == ',' && !is_quoted) {
+        fields.emplace_back();
+      } else {
+        fields.back() += line[at];
+      }
     }
-    const auto us = number_of<double>(fields[6]);
-    if (!us || !(*us >= kMinUs && *us <= kMaxUs)) {
-      fail(fmt::format("'us': expected a number from {} to {}, found '{}'", kMinUs, kMaxUs,
-                       excerpt(fields[6])));
+    if (is_quoted) {
+      fail("a field in quotes does not end");
     }
-    sample.us = *us;
-    const auto source = std::ranges::find(table_.sources, fields[7], &SampleSource::name);
+    if (fields.size() != columns_.size()) {
+      fail(fmt::format("expected {} fields, found {}", columns_.size(), fields.size()));
+    }
+    return fields;
+  }
+
+  std::int32_t small_count_of(std::string_view column, std::string_view field,
+                              std::int64_t least) const {
+    const auto number = number_of<std::int32_t>(field);
+    if (!number || *number < least) {
+      fail(fmt::format("'{}': expected a number of at least {}, found '{}'", column, least,
+                       excerpt(field)));
+    }
+    return *number;
+  }
+
+  double real_of(std::string_view column, std::string_view field, double least, double most) const {
+    const auto number = number_of<double>(field);
+    if (!number || !(*number >= least && *number <= most)) {
+      fail(fmt::format("'{}': expected a number from {} to {}, found '{}'", column, least, most,
+                       excerpt(field)));
+    }
+    return *number;
+  }
+
+  std::size_t source_of(std::string_view field) const {
+    const auto source = std::ranges::find(table_.sources, field, &SampleSource::name);
     if (source == table_.sources.end()) {
       std::vector<std::string> names;
       names.reserve(table_.sources.size());
       for (const SampleSource& known : table_.sources) {
         names.push_back(known.name);
       }
-      fail(fmt::format("'source': no line '#source,{0},...' above{1}", excerpt(fields[7]),
-                       suggest_names(fields[7], names)));
+      fail(fmt::format("'source': no line '#source,{0},...' above{1}", excerpt(field),
+                       suggest_names(field, names)));
     }
-    sample.source = static_cast<std::size_t>(source - table_.sources.begin());
+    return static_cast<std::size_t>(source - table_.sources.begin());
+  }
+
+  std::vector<std::int64_t> shape_of(std::string_view field) const {
+    std::vector<std::int64_t> shape;
+    if (field.empty()) {
+      return shape;
+    }
+    for (const std::string_view dimension : split(field, 'x')) {
+      shape.push_back(count_of("shape", dimension));
+    }
+    if (shape.size() > kMaxDimensions) {
+      fail(fmt::format("'shape': expected at most {} dimensions, found {}", kMaxDimensions,
+                       shape.size()));
+    }
+    return shape;
+  }
+
+  void read_row(std::string_view line) {
+    const std::vector<std::string> fields = fields_of(line);
+    TableSample sample;
+    for (std::size_t at = 0; at < fields.size(); ++at) {
+      const std::string_view column = columns_[at];
+      const std::string& field = fields[at];
+      if (column == "device") {
+        sample.device = text_of(column, field);
+      } else if (column == "kind") {
+        sample.key.kind = text_of(column, field);
+      } else if (column == "shape") {
+        sample.key.shape = shape_of(field);
+      } else if (column == "type") {
+        sample.key.type = type_of(field);
+      } else if (column == "attributes") {
+        sample.key.attributes = field;
+      } else if (column == "flops") {
+        sample.flops = count_of(column, field);
+      } else if (column == "bytes") {
+        sample.bytes = count_of(column, field);
+      } else if (column == "us") {
+        sample.us = real_of(column, field, kMinUs, kMaxUs);
+      } else if (column == "source") {
+        sample.source = source_of(field);
+      } else if (column == "runs") {
+        sample.runs = small_count_of(column, field, 1);
+      } else if (column == "deviation") {
+        sample.relative_deviation = real_of(column, field, 0, kMaxRelativeDeviation);
+      } else if (column == "kernels") {
+        sample.kernels = small_count_of(column, field, 0);
+      } else {
+        sample.host_us = real_of(column, field, 0, kMaxUs);
+      }
+    }
     table_.samples.push_back(std::move(sample));
   }
 
   const std::string& source_;
   std::size_t line_ = 0;
-  bool has_columns_ = false;
+  std::vector<std::string> columns_;  // empty before they were read
   SampleTable table_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/copy_fit.hpp>
+#include <emplace/calibrate/sample_file.hpp>
 #include <emplace/calibrate/sampling.hpp>
 #include <emplace/profiles/cluster.hpp>
 
@@ -32,6 +33,8 @@ struct CalibrationOptions {
   /// What a launch takes on each device, by device (measure_launches()).
   std::vector<Launch> launches{};
   SamplingOptions sampling{};
+  /// What a framework measured on these devices, by their names: these ops are not measured again.
+  SampleTable samples{};
 };
 
 /// What was measured on one device, or on the first of several that are alike.

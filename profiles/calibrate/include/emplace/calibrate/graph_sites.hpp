@@ -7,6 +7,7 @@
 #include <emplace/graphs/op_graph.hpp>
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace emplace::calibrate {
@@ -18,5 +19,10 @@ OpSite site_of(const OpGraph& graph, OpId op);
 /// occupy a device, sorted by key; if several ops have one key, that of the first graph and least
 /// id.
 std::vector<OpSite> distinct_sites(std::span<const OpGraph> graphs);
+
+/// Returns sites for another program to run, as a list in JSON: kind, shape, attributes (as text,
+/// of their own JSON), flops, bytes and type of each op, the shapes and types of its inputs and
+/// outputs, and the kinds of the producers of its inputs.
+std::string sites_json(std::span<const OpSite> sites);
 
 }  // namespace emplace::calibrate

@@ -5,6 +5,7 @@
 
 #include <emplace/graphs/op.hpp>
 
+#include <string>
 #include <vector>
 
 namespace emplace::calibrate {
@@ -13,6 +14,7 @@ namespace emplace::calibrate {
 struct OpSite {
   Op op{};
   std::vector<Output> inputs{};  ///< one for each data edge, in the order of the op's inputs
+  std::vector<std::string> producers{};  ///< the kind of the op that makes each input
 };
 
 }  // namespace emplace::calibrate

@@ -1,0 +1,146 @@
+"""Steps of models that ran here, beside their simulation: docs/guide/calibrate.md."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+import time
+from typing import Any, Callable, Mapping, NamedTuple, Optional
+
+import numpy
+
+from emplace import _core
+from emplace._calibrate import on_cores, places_of
+from emplace._errors import UsageError
+from emplace._models import _torch_module, from_torch
+from emplace._types import Path
+
+
+# Steps before those that count.
+_WARM_UP = 2
+
+
+class ValidatedStep(NamedTuple):
+    """A placement, and how long a step took."""
+
+    name: str
+    predicted_us: float
+    measured_us: float
+    device_map: dict[str, str]
+
+    @property
+    def error(self) -> float:
+        """|predicted - measured| / measured"""
+        return abs(self.predicted_us - self.measured_us) / self.measured_us
+
+
+class Validation(NamedTuple):
+    """What validate() found."""
+
+    steps: list[ValidatedStep]
+
+    @property
+    def mean_error(self) -> float:
+        return statistics.fmean(step.error for step in self.steps)
+
+
+def _device_of_groups(problem: _core.Problem, device_map: Mapping[str, str]) -> list[int]:
+    """Returns the placement of groups: where their modules go, and others with their neighbours."""
+    from emplace._placed_steps import device_of
+    unknown = sorted(set(device_map.values()) - set(problem.devices))
+    if unknown:
+        raise UsageError(f"cluster {problem.cluster} has no device '{unknown[0]}'; it has {', '.join(problem.devices)}")
+    own: list[Optional[int]] = [None] * problem.num_groups
+    for group, scope in zip(problem.groups.tolist(), problem.scopes):
+        found = device_of(scope.replace("/", "."), device_map) if scope else None
+        if own[group] is None and found is not None:
+            own[group] = problem.devices.index(found)
+    # What belongs to no module is where its first producer is, or else its first consumer.
+    edges = problem.edges.tolist()
+    while None in own:
+        known = [place for place in own if place is not None]
+        before = len(known)
+        for ends in (lambda edge: edge, lambda edge: edge[::-1]):
+            for edge in edges:
+                here, there = ends(edge)
+                if own[there] is None and own[here] is not None:
+                    own[there] = own[here]
+        if before == sum(place is not None for place in own):
+            own = [place if place is not None else int(problem.placeable_devices[0]) for place in own]
+    return own  # type: ignore[return-value]
+
+
+def _cuts(problem: _core.Problem, model: Any, devices: list[str]) -> dict[str, dict[str, str]]:
+    """Returns device maps: all on one device, cuts in two at a half and a quarter of the time, and random ones."""
+    parts = [path for path, module in model.named_modules()
+             if not any(module.children()) or any(True for _ in module.parameters(recurse=False))]
+    seconds = dict.fromkeys(parts, 0.0)
+    order: list[str] = []
+    for scope, cost in zip(problem.scopes, problem.op_costs(int(problem.placeable_devices[0])).tolist()):
+        path = scope.replace("/", ".")
+        while path and path not in seconds:
+            path = path.rpartition(".")[0]
+        if path in seconds:
+            if path not in order:
+                order.append(path)
+            seconds[path] += cost
+    maps = {devices[0]: {"": devices[0]}}
+    if len(devices) > 1:
+        for name, share in (("half", 0.5), ("quarter", 0.25)):
+            done, limit = 0.0, share * sum(seconds.values())
+            maps[name] = {}
+            for path in order:
+                maps[name][path] = devices[0] if done < limit else devices[1]
+                done += seconds[path]
+        random = numpy.random.default_rng(0)
+        maps["random"] = {path: devices[int(random.integers(2))] for path in order}
+    return maps
+
+
+def _median_us(step: Callable[[], None], steps: int) -> float:
+    import torch
+    times = []
+    for _ in range(_WARM_UP + steps):
+        begin = time.perf_counter()
+        step()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        times.append(1e6 * (time.perf_counter() - begin))
+    return statistics.median(times[_WARM_UP:])
+
+
+def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "cpu",
+             placements: Optional[Mapping[str, Mapping[str, str]]] = None, steps: int = 10, optimizer: str = "adam",
+             loss: Optional[Callable[..., Any]] = None, targets: Any = None) -> Validation:
+    """Runs training steps of a torch.nn.Module as it is and placed by device maps, and compares them with simulation.
+
+    `cluster` is of this machine, by calibrate() with the same `devices`. `placements` are device maps by name: the
+    device of each module by its path, as place() and device_map() return them. Without, the model runs on one device,
+    cut in two, and placed at random. Loss and `optimizer` are those of from_torch(). A step is the median of `steps`.
+    The model is left as it was.
+    """
+    _torch_module()  # says what is missing
+    from emplace import _placed_steps, _torch_ops
+    places = places_of(devices)
+    graph = from_torch(model, example_inputs, optimizer=optimizer, loss=loss, targets=targets)
+    problem = _core.problem(graph, cluster)
+    names = [place.name for place in places]
+    if missing := sorted(set(names) - set(problem.devices)):
+        raise UsageError(f"cluster {problem.cluster} has no device '{missing[0]}'; it has {', '.join(problem.devices)}")
+    inputs = ((), example_inputs) if isinstance(example_inputs, dict) else (
+        tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,), {})
+    given = targets if isinstance(targets, (tuple, list)) else () if targets is None else (targets,)
+
+    make_optimizer = _torch_ops.OPTIMIZERS[optimizer]
+
+    def loss_of(outputs: Any) -> Any:
+        return _placed_steps.default_loss(outputs) if loss is None else loss(outputs, *given)
+
+    found = []
+    for name, device_map in (placements or _cuts(problem, model, names)).items():
+        predicted = problem.simulate(numpy.array(_device_of_groups(problem, device_map), numpy.int32)).step_time_us
+        with _placed_steps.step_of(model, inputs, loss_of, make_optimizer, device_map, places) as (step, place):
+            timed = functools.partial(_median_us, step, steps)
+            measured = timed() if place is None else on_cores(place, timed)
+        found.append(ValidatedStep(name, predicted, measured, dict(device_map)))
+    return Validation(found)

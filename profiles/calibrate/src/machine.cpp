@@ -1,0 +1,165 @@
+#include <emplace/base/error.hpp>
+#include <emplace/calibrate/cpu_device.hpp>
+#include <emplace/calibrate/cuda_device.hpp>
+#include <emplace/calibrate/machine.hpp>
+#include <emplace/calibrate/machine_facts.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+namespace emplace::calibrate {
+namespace {
+
+struct Wanted {
+  bool is_gpu = false;
+  std::int32_t parts = 1;
+};
+
+std::vector<std::string> devices_in(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    parts.push_back(std::move(part));
+  }
+  if (parts.empty()) {
+    parts.emplace_back();  // nothing is one part, too
+  }
+  return parts;
+}
+
+Wanted parse_device(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const std::string kind = text.substr(0, slash);
+  Wanted wanted{.is_gpu = kind == "gpu"};
+  bool valid = kind == "gpu" || kind == "cpu";
+  if (slash != std::string::npos) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, wanted.parts);
+    valid = valid && error == std::errc() && stop == end && wanted.parts >= 1;
+  }
+  if (!valid) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found '{}'",
+                            excerpt(text)));
+  }
+  return wanted;
+}
+
+void add_cpus(std::int32_t parts, const std::atomic<bool>* stop, MachineDevices& machine) {
+  const std::vector<int> cores = usable_cores();
+  const auto per_part = static_cast<std::int32_t>(cores.size()) / parts;
+  if (per_part == 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("devices: {} cores can't be cut into {} parts", cores.size(), parts));
+  }
+  for (std::int32_t part = 0; part < parts; ++part) {
+    const auto first = static_cast<std::size_t>(part) * static_cast<std::size_t>(per_part);
+    machine.owned.push_back(
+        make_cpu_device(fmt::format("cpu:{}", part),
+                        std::span(cores).subspan(first, static_cast<std::size_t>(per_part)), stop));
+  }
+}
+
+void add_gpus(const Wanted& wanted, const MachineOptions& options,
+              const std::shared_ptr<ActivitySource>& activities, MachineDevices& machine) {
+  CudaDevices found;
+  try {
+    found = cuda_devices(
+        {.tf32 = !options.full_precision, .parts = wanted.parts, .activities = activities});
+  } catch (const Error& error) {  // a GPU can't be cut into so many parts
+    throw Error(error.code(), fmt::format("devices: {}", error.what()));
+  }
+  if (found.devices.empty()) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format(
+            "no GPU to calibrate: {}; to calibrate the CPU alone, ask for the devices 'cpu'",
+            found.missing));
+  }
+  std::ranges::move(found.devices, std::back_inserter(machine.owned));
+}
+
+MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
+                                const std::atomic<bool>* stop, ActivityLog& log,
+                                const std::function<void(const std::string&)>& warn) {
+  if (!has_gpu) {
+    return find_devices(options, stop);
+  }
+  std::unique_ptr<ActivitySource> source = open_cupti();
+  if (!source->why_none().empty()) {
+    warn(fmt::format("ops are timed with events, which include the gaps between their kernels: {}",
+                     source->why_none()));
+  }
+  return find_devices(options, stop, keep_machine(std::move(source), log));
+}
+
+}  // namespace
+
+std::vector<ComputeDevice*> MachineDevices::all() const {
+  std::vector<ComputeDevice*> devices;
+  std::ranges::transform(owned, std::back_inserter(devices),
+                         [](const auto& device) { return device.get(); });
+  return devices;
+}
+
+bool MachineDevices::has_gpu() const {
+  return std::ranges::any_of(
+      owned, [](const auto& device) { return device->facts().kind == DeviceKind::kGpu; });
+}
+
+MachineDevices find_devices(const MachineOptions& options, const std::atomic<bool>* stop,
+                            const std::shared_ptr<ActivitySource>& activities) {
+  std::vector<Wanted> wanted;
+  for (const std::string& text : devices_in(options.devices)) {
+    wanted.push_back(parse_device(text));
+  }
+  std::stable_partition(wanted.begin(), wanted.end(),
+                        [](const Wanted& each) { return each.is_gpu; });
+  for (std::size_t i = 1; i < wanted.size(); ++i) {
+    if (wanted[i].is_gpu == wanted[i - 1].is_gpu) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("devices: {} is given twice", wanted[i].is_gpu ? "gpu" : "cpu"));
+    }
+  }
+  MachineDevices machine;
+  for (const Wanted& each : wanted) {
+    if (each.is_gpu) {
+      add_gpus(each, options, activities, machine);
+    } else {
+      add_cpus(each.parts, stop, machine);
+    }
+  }
+  return machine;
+}
+
+CalibratedMachine calibrate_machine(const MachineOptions& machine, std::span<const OpSite> sites,
+                                    CalibrationOptions options, const Progress& progress,
+                                    const std::function<void(const std::string&)>& warn) {
+  bool has_gpu = false;
+  {  // Launches are measured by devices of their own, which nothing profiles.
+    const MachineDevices plain = find_devices(machine, options.sampling.stop);
+    has_gpu = plain.has_gpu();
+    options.launches = measure_launches(plain.all());
+  }
+  ActivityLog log;
+  const MachineDevices devices =
+      profiled_devices(machine, has_gpu, options.sampling.stop, log, warn);
+  CalibratedMachine calibrated = calibrate(devices.all(), sites, options, progress);
+  if (const std::string facts = describe_machine(log); !facts.empty()) {
+    std::string& notes = calibrated.cluster.provenance.notes;
+    notes += (notes.empty() ? "" : " ") + facts;
+  }
+  for (DeviceProfile& profile : calibrated.cluster.profiles) {
+    if (profile.calibration && profile.device_class.starts_with("gpu-")) {
+      profile.calibration->clocks = describe_clocks(log);
+    }
+  }
+  return calibrated;
+}
+
+}  // namespace emplace::calibrate
