@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxDevices = 1024;
 constexpr double kMaxGapUs = 1e9;
+constexpr double kMaxLaunchUs = 1e6;
+constexpr std::int64_t kMaxHostThreads = 1024;
 
 TransferModel read_transfer_model(const JsonCursor& cluster) {
   const auto model =
@@ -43,9 +45,16 @@ GrapplerModel read_grappler_model(const JsonCursor& json) {
 }
 
 void read_physical_model(const JsonCursor& json, const JsonCursor& devices, Cluster& cluster) {
-  json.expect_only({"queue_order", "links", "routes"});
+  json.expect_only({"queue_order", "host", "links", "routes"});
   if (const auto order = json.find("queue_order")) {
     cluster.queue_order = static_cast<QueueOrder>(order->one_of(kQueueOrders));
+  }
+  if (const auto host = json.find("host")) {
+    host->expect_only({"launch_us", "threads"});
+    cluster.host.launch_us = host->at("launch_us").number(0, kMaxLaunchUs);
+    if (const auto threads = host->find("threads")) {
+      cluster.host.threads = static_cast<std::int32_t>(threads->integer(1, kMaxHostThreads));
+    }
   }
   cluster.topology = read_topology(json, devices, cluster.devices);
 }

@@ -63,8 +63,14 @@ const std::vector<ParamSpec>& parameters() {
        .summary = "precision of float32 convolutions and products on devices that have TF32"},
       {.name = "framework",
        .default_value = true,
-       .summary =
-           "whether ops cost what they take in a framework's step, or what they take alone"}};
+       .summary = "whether ops cost what they take in a framework's step, or what they take alone"},
+      {.name = "launch",
+       .default_value = 0.0,
+       .min = 0,
+       .max = 1e6,
+       .summary = "microseconds that the host takes to launch a kernel"},
+      whole_number("launch-threads", 1, 1, 1024,
+                   "threads of the host that launch; thread d mod N serves device d")};
   return all;
 }
 
@@ -94,7 +100,24 @@ Cluster load_cluster(std::string_view name_or_path) {
   Cluster cluster = load_plain_cluster(name);
   const Params params = resolve_params(parameters(), given, fmt::format("cluster {}", name));
   // Not given, it is as in the file.
-  if (std::ranges::any_of(given.given, [](const auto& one) { return one.first == "math"; })) {
+  const auto is_given = [&](std::string_view parameter) {
+    return std::ranges::any_of(given.given,
+                               [&](const auto& one) { return one.first == parameter; });
+  };
+  if ((is_given("launch") || is_given("launch-threads")) &&
+      cluster.transfer_model != TransferModel::kPhysical) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("cluster {}: launches are part of the 'physical' model only; its "
+                            "transfer model is '{}'",
+                            name, to_string(cluster.transfer_model)));
+  }
+  if (is_given("launch")) {
+    cluster.host.launch_us = params.get<double>("launch");
+  }
+  if (is_given("launch-threads")) {
+    cluster.host.threads = static_cast<std::int32_t>(params.get<std::int64_t>("launch-threads"));
+  }
+  if (is_given("math")) {
     cluster.math = static_cast<MathMode>(
         std::ranges::find(kMathModes, params.get<std::string>("math")) - kMathModes.begin());
   }

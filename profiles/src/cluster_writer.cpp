@@ -59,9 +59,13 @@ Json physical_to_json(const Cluster& cluster) {
       }
     }
   }
-  return {{"queue_order", to_string(cluster.queue_order)},
-          {"links", std::move(links)},
-          {"routes", std::move(routes)}};
+  Json json = {{"queue_order", to_string(cluster.queue_order)}};
+  if (cluster.host != Host()) {
+    json.add("host", {{"launch_us", cluster.host.launch_us}, {"threads", cluster.host.threads}});
+  }
+  json.add("links", links);
+  json.add("routes", routes);
+  return json;
 }
 
 Json constants_to_json(const Cluster& cluster) {

@@ -165,6 +165,22 @@ TEST(CriticalPath, TellsLaunchesApart) {
                           Piece{kLaunch, 13, 16, 1}, Piece{kCompute, 16, 36, 1}));
 }
 
+TEST(CriticalPath, BeginsWithTheHostThatLaunches) {
+  // b could start at 10, but is launched at 14 only, as the second op of 7 us.
+  const Problem problem =
+      test::make_problem(test::chain_graph({2, 20}, 0),
+                         test::make_machine(1, Topology(1, {}), {.host = {.launch_us = 7}}));
+  EXPECT_THAT(critical_path(problem, run(problem, {0, 0})),
+              ElementsAre(Piece{PathKind::kHost, 0, 14, 1}, Piece{kCompute, 14, 34, 1}));
+  // Where ops take longer than launches, only the first launch is on the path.
+  const Problem busy =
+      test::make_problem(test::chain_graph({30, 20}, 0),
+                         test::make_machine(1, Topology(1, {}), {.host = {.launch_us = 7}}));
+  EXPECT_THAT(critical_path(busy, run(busy, {0, 0})),
+              ElementsAre(Piece{PathKind::kHost, 0, 7, 0}, Piece{kCompute, 7, 37, 0},
+                          Piece{kCompute, 37, 57, 1}));
+}
+
 TEST(CriticalPath, WaitsForTheSlotThatBecomesFree) {
   // Two slots: c, ready at 0, starts when a, not b, is through.
   const Problem problem = test::make_problem(test::make_graph({{.name = "a", .cost_us = 10},

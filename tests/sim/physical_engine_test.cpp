@@ -253,6 +253,45 @@ TEST(PhysicalEngine, AnOpThatLaunchesNothingHasNoLaunch) {
   EXPECT_DOUBLE_EQ(record.makespan_us, 26);
 }
 
+TEST(PhysicalEngine, AnOpWaitsForItsLaunchByTheHost) {
+  // The host launches an op each 4 us, and goes on while they run.
+  const auto launching = [](double us, std::int32_t threads, DeviceId devices = 1) {
+    return make_machine(devices, mesh(devices, link()),
+                        {.host = {.launch_us = us, .threads = threads}});
+  };
+  const StepRecord fast = run(independent_ops(3, 1), launching(4, 1), {0, 0, 0});
+  expect_op(fast, 0, 4, 5);
+  expect_op(fast, 1, 8, 9);
+  expect_op(fast, 2, 12, 13);
+  const StepRecord slow = run(independent_ops(3, 10), launching(4, 1), {0, 0, 0});
+  expect_op(slow, 0, 4, 14);
+  expect_op(slow, 1, 14, 24);
+  expect_op(slow, 2, 24, 34);
+  // One thread launches for both devices, or each of two for its own.
+  const StepRecord shared = run(independent_ops(4, 1), launching(4, 1, 2), {0, 1, 0, 1});
+  expect_op(shared, 3, 16, 17);
+  const StepRecord apart = run(independent_ops(4, 1), launching(4, 2, 2), {0, 1, 0, 1});
+  expect_op(apart, 1, 4, 5);
+  expect_op(apart, 3, 8, 9);
+}
+
+TEST(PhysicalEngine, TheHostLaunchesNothingForCpusAndNoOpsWithoutKernels) {
+  Cluster cluster = *make_machine(1, Topology(1, {}), {.host = {.launch_us = 4}});
+  OpGraph graph = test::chain_graph({10, 0, 10}, 0);
+  graph[1].kind = "no_op";
+  const StepRecord on_gpu = run(graph, std::make_shared<Cluster>(cluster), {0, 0, 0});
+  expect_op(on_gpu, 0, 4, 14);
+  expect_op(on_gpu, 1, 14, 14);
+  expect_op(on_gpu, 2, 14, 24);
+  cluster.profiles[0].device_class = "cpu-test";
+  for (OpId op = 0; op < 3; ++op) {
+    for (MeasuredCost& cost : graph[index_of(op)].measured) {
+      cost.device_class = "cpu-test";
+    }
+  }
+  expect_op(run(graph, std::make_shared<Cluster>(cluster), {0, 0, 0}), 0, 0, 10);
+}
+
 // A long chain (head, tail) and a short op, ready together on one device; the short one first.
 OpGraph short_and_long() {
   return make_graph({{.name = "short", .cost_us = 10},

@@ -6,6 +6,7 @@
 #include "support/reused_memory.hpp"
 
 #include <emplace/base/random.hpp>
+#include <emplace/graphs/op_kind.hpp>
 #include <emplace/sim/memory_curve.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -60,7 +61,17 @@ class RuleBook {
     for (const auto& [producer, output, consumer] : uses_) {
       ++waiting_[consumer];
     }
+    std::map<std::int32_t, double> threads_us;
     for (OpId op = 0; op < problem.num_ops(); ++op) {
+      const DeviceId device = placement[GroupId(op)];
+      const Host& host = problem.cluster().host;
+      const double us = host.launch_us * static_cast<double>(num_kernels(problem.op(op)));
+      if (us > 0 && launches(problem.op(op).kind)) {
+        double& thread_us = threads_us[device % host.threads];
+        thread_us += us;
+        launched_us_[op] = thread_us;
+        ++waiting_[op];
+      }
       if (waiting_[op] == 0) {
         make_ready(op);
       }
@@ -206,6 +217,9 @@ class RuleBook {
     for (const Sent& one : sent) {
       first_us = std::min(first_us, next_us(one));
     }
+    for (const auto& [op, us] : launched_us_) {
+      first_us = std::min(first_us, us);
+    }
     if (first_us == kInfinity) {
       return false;
     }
@@ -229,6 +243,9 @@ class RuleBook {
         instant_us = std::max(instant_us, us);
       }
     }
+    for (const auto& [op, us] : launched_us_) {
+      instant_us = us <= until_us ? std::max(instant_us, us) : instant_us;
+    }
     for (const std::size_t at : ended) {
       sent[at].end_us = next_us(sent[at]);
       sent[at].end_batch = batch_;
@@ -237,6 +254,13 @@ class RuleBook {
       one.left -= one.rate * (instant_us - now_us_);
     }
     now_us_ = instant_us;
+    for (auto launch = launched_us_.begin(); launch != launched_us_.end();) {
+      const auto [op, us] = *launch;
+      launch = us <= until_us ? launched_us_.erase(launch) : std::next(launch);
+      if (us <= until_us) {
+        hand_to(op);
+      }
+    }
     for (const OpId op : ended_ops) {
       running_[placement_[GroupId(op)]].erase(op);
       end_batch_[op] = batch_;
@@ -462,6 +486,7 @@ class RuleBook {
   const Problem& problem_;
   const Placement& placement_;
   std::set<std::tuple<OpId, std::int32_t, OpId>> uses_;
+  std::map<OpId, double> launched_us_;  // of launches to come
   std::map<OpId, double> priority_us_;
   std::map<OpId, Read> overwritten_;
   IdVector<OpId, int> waiting_;
@@ -489,6 +514,12 @@ TEST_P(PhysicalRules, AreFollowed) {
                         round % 2 == 0 ? 8 : 60);
     if (round % 3 == 0) {
       test::reuse_memory(step.graph, [&](std::uint64_t bound) { return random.below(bound); });
+    }
+    if (round % 7 == 5) {
+      auto cluster = std::make_shared<Cluster>(*step.cluster);
+      cluster->host = {.launch_us = 0.5 + static_cast<double>(random.below(20)),
+                       .threads = 1 + static_cast<std::int32_t>(random.below(3))};
+      step.cluster = cluster;
     }
     if (round % 5 == 2) {
       for (std::size_t op = 0; op < boost::num_vertices(step.graph); ++op) {

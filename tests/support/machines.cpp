@@ -185,6 +185,7 @@ std::shared_ptr<const Cluster> make_machine(DeviceId num_devices, Topology topol
   cluster->transfer_model = TransferModel::kPhysical;
   cluster->topology = std::move(topology);
   cluster->queue_order = sketch.queue_order;
+  cluster->host = sketch.host;
   return cluster;
 }
 

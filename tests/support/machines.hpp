@@ -37,6 +37,7 @@ struct MachineSketch {
   double launch_us = 0;
   std::int64_t memory_bytes = kGigabyte;
   QueueOrder queue_order = QueueOrder::kFifo;
+  Host host{};
 };
 
 /// Expects of the transfer at place `at` of a record whose it is, where it goes, and when.

@@ -123,6 +123,7 @@ class Report {
       parts.push_back({load_of(device).path_us, device_name(device) + " at work"});
     }
     parts.push_back({links_us, "transfers" + over_links(links_us)});
+    parts.push_back({of_kind(PathKind::kHost).path_us, "the host launching kernels"});
     std::stable_sort(parts.begin(), parts.end(),
                      [](const Part& a, const Part& b) { return a.us > b.us; });
     std::vector<std::string> told;
@@ -174,7 +175,8 @@ class Report {
 
   std::string culprit(double links_us) const {
     const auto device = static_cast<DeviceId>(by_path_time(explanation_.devices).front());
-    const double overhead_us = of_kind(PathKind::kLaunch).path_us + of_kind(PathKind::kGap).path_us;
+    const double overhead_us = of_kind(PathKind::kHost).path_us +
+                               of_kind(PathKind::kLaunch).path_us + of_kind(PathKind::kGap).path_us;
     if (share(links_us) >= 0.5) {
       return "transfers";
     }
@@ -190,7 +192,8 @@ class Report {
 
   void write_path() {
     static constexpr std::array<std::string_view, kNumPathKinds> kNames = {
-        "ops run", "ops launch", "rests", "latency", "bytes move", "shared links slow them down"};
+        "ops run",    "the host launches",          "ops launch", "rests", "latency",
+        "bytes move", "shared links slow them down"};
     std::set<OpId> ops;
     std::set<std::int32_t> transfers;
     for (const PathSegment& segment : explanation_.path) {

@@ -1,3 +1,4 @@
+#include "../host_launches.hpp"
 #include "parts.hpp"
 
 #include <emplace/base/check.hpp>
@@ -16,7 +17,11 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 class PathWalk {
  public:
   explicit PathWalk(const StepFacts& facts)
-      : facts_(facts), queues_(facts.links().size()), carried_(facts.links().size()) {
+      : facts_(facts),
+        launches_(facts.problem()),
+        queues_(facts.links().size()),
+        carried_(facts.links().size()) {
+    launches_.set(facts.record().placement);
     for (std::int32_t id = 0; id < num_transfers(); ++id) {
       if (facts_.occupies_links(facts_.transfer(id))) {
         for (const std::int32_t link : facts_.route(facts_.transfer(id))) {
@@ -171,8 +176,13 @@ class PathWalk {
     add(segment, PathKind::kLaunch, start_us, cause.queued_since_us);
 
     const StepFacts::Arrival last = facts_.last_arrival(op);
-    if (start_us - last.at_us > rounding_us(start_us)) {
-      return {.op = op_before(device, start_us), .queued_since_us = last.at_us};
+    const double ready_us = std::max(last.at_us, launches_.at_us(op));
+    if (start_us - ready_us > rounding_us(start_us)) {
+      return {.op = op_before(device, start_us), .queued_since_us = ready_us};
+    }
+    if (ready_us - last.at_us > rounding_us(ready_us)) {  // the host was busy all the time before
+      add(segment, PathKind::kHost, 0, kNever);
+      return {};
     }
     return last.transfer != kNone ? Cause{.transfer = last.transfer} : Cause{.op = last.producer};
   }
@@ -241,6 +251,7 @@ class PathWalk {
   }
 
   const StepFacts& facts_;
+  HostLaunches launches_;
   IdVector<std::int32_t, std::vector<std::int32_t>>
       queues_;                                            // of each `fifo` link: transfers by end
   IdVector<std::int32_t, std::vector<Carried>> carried_;  // by each link

@@ -23,6 +23,9 @@ void share_path(const StepFacts& facts, Explanation& explanation) {
       explanation.links[segment.link].path_us += us;
       continue;
     }
+    if (segment.kind == PathKind::kHost) {
+      continue;  // no work of the device or the op
+    }
     explanation.devices[segment.device].path_us += us;
     OpKindShare& share = kinds[facts.problem().op(segment.op).kind];
     share.path_us += us;
@@ -44,6 +47,8 @@ std::string_view to_string(PathKind kind) {
   switch (kind) {
     case PathKind::kCompute:
       return "compute";
+    case PathKind::kHost:
+      return "host";
     case PathKind::kLaunch:
       return "launch";
     case PathKind::kGap:

@@ -91,9 +91,10 @@ std::vector<Gain> gains_of(const StepFacts& facts, const Explanation& explanatio
   const auto kind_us = [&](PathKind kind) {
     return explanation.path_kinds[static_cast<std::size_t>(kind)].path_us;
   };
-  std::vector<Gain> gains{{Gain::What::kAllLinks, 0, links_us},
-                          {Gain::What::kLaunches, 0, kind_us(PathKind::kLaunch)},
-                          {Gain::What::kGaps, 0, kind_us(PathKind::kGap)}};
+  std::vector<Gain> gains{
+      {Gain::What::kAllLinks, 0, links_us},
+      {Gain::What::kLaunches, 0, kind_us(PathKind::kHost) + kind_us(PathKind::kLaunch)},
+      {Gain::What::kGaps, 0, kind_us(PathKind::kGap)}};
   for (DeviceId device = 0; device < explanation.devices.end_id(); ++device) {
     gains.push_back({Gain::What::kDevice, device, explanation.devices[device].path_us});
   }

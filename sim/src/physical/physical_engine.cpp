@@ -40,6 +40,7 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, const CostTable& costs)
       end_us_(problem.num_ops()),
       output_freed_us_(problem.num_outputs()),
       num_ops_in_(problem.num_groups()),
+      launches_(problem),
       network_(problem.topology(), problem.num_devices(),
                static_cast<std::int32_t>(problem.uses().size())),
       transfers_(problem),
@@ -62,6 +63,7 @@ PhysicalEngine::PhysicalEngine(const Problem& problem, const CostTable& costs)
   op_ends_.reserve(num_ops);
   delays_.reserve(max_transfers);
   batch_.ended_ops.reserve(num_ops);
+  batch_.launched.reserve(num_ops);
   batch_.arrived.reserve(max_transfers);
   batch_.ended_flows.reserve(max_transfers);
   woken_.reserve(num_ops);
@@ -88,9 +90,6 @@ void PhysicalEngine::compile_ops() {
                          .last_input = inputs_to_free_.size(),
                          .works_in_place = problem_.works_in_place(op)});
     num_inputs_.push_back(static_cast<std::int32_t>(problem_.inputs(op).size()));
-    if (num_inputs_.back() == 0) {
-      roots_.push_back(op);
-    }
     ++num_ops_in_[problem_.grouping().group_of(op)];
   }
 }
@@ -117,6 +116,9 @@ const SimResult& PhysicalEngine::run(const Placement& placement, double cutoff_u
     }
     for (const OpId op : batch_.ended_ops) {
       finish_op(op);
+    }
+    for (const OpId op : batch_.launched) {
+      wake(op);
     }
     for (const Network::Ended& flow : batch_.ended_flows) {
       deliver(flow.flow, flow.at_us);
@@ -145,7 +147,14 @@ void PhysicalEngine::reset(const Placement& placement) {
   for (OpId op = 0; op < num_ops_; ++op) {
     device_of_[op] = placement[problem_.grouping().group_of(op)];
   }
-  std::copy(num_inputs_.begin(), num_inputs_.end(), waiting_.begin());
+  launches_.set(placement);
+  woken_.clear();
+  for (OpId op = 0; op < num_ops_; ++op) {
+    waiting_[op] = num_inputs_[op] + (launches_.at_us(op) > 0 ? 1 : 0);
+    if (waiting_[op] == 0) {
+      woken_.push_back(op);
+    }
+  }
   std::fill(overwritten_.begin(), overwritten_.end(), Problem::kNoUse);
   now_us_ = 0;
   op_ends_.clear();
@@ -155,20 +164,25 @@ void PhysicalEngine::reset(const Placement& placement) {
   num_sent_ = 0;
   memory_.start(placement);
   ready_.reset(placement, num_ops_on_);
-  woken_.assign(roots_.begin(), roots_.end());
 }
 
 // Advances to the next instant: takes out all events that belong to it, in the order of ids, and
 // returns when the last of them happens; infinity if there is none.
 inline double PhysicalEngine::take_next_events() {
   const double flow_us = network_.next_end_us();
-  const double first_us = std::min({op_ends_.next_us(), delays_.next_us(), flow_us});
+  const double first_us =
+      std::min({op_ends_.next_us(), delays_.next_us(), flow_us, launches_.next_us()});
   if (first_us == kInfinity) {
     return kInfinity;
   }
   const double until_us = end_of_instant(first_us);
   double last_us = op_ends_.take(until_us, first_us, batch_.ended_ops);
   last_us = delays_.take(until_us, last_us, batch_.arrived);
+  batch_.launched.clear();
+  while (launches_.next_us() <= until_us) {
+    last_us = std::max(last_us, launches_.next_us());
+    batch_.launched.push_back(launches_.take());
+  }
   batch_.ended_flows.clear();
   if (flow_us <= until_us) {
     network_.take_ended(until_us, batch_.ended_flows);
@@ -180,7 +194,7 @@ inline double PhysicalEngine::take_next_events() {
   return last_us;
 }
 
-// Counts off one input of an op, and marks it as ready after the last.
+// Counts off one input of an op, or its launch, and marks it as ready after the last.
 inline void PhysicalEngine::wake(OpId op) {
   if (--waiting_[op] == 0) {
     woken_.push_back(op);

@@ -10,6 +10,7 @@
 
 #include "engine.hpp"
 #include "event_list.hpp"
+#include "host_launches.hpp"
 #include "memory_meter.hpp"
 #include "network.hpp"
 #include "ready_queues.hpp"
@@ -37,6 +38,7 @@ class PhysicalEngine final : public Engine {
   // The events of the present instant, each kind in the order of ids.
   struct EventBatch {
     std::vector<OpId> ended_ops;
+    std::vector<OpId> launched;
     std::vector<TransferId> arrived;  // transfers whose latency is over
     std::vector<Network::Ended> ended_flows;
   };
@@ -88,13 +90,13 @@ class PhysicalEngine final : public Engine {
   IdVector<OpId, std::int32_t> num_inputs_;
   IdVector<OpId, OpFacts> op_facts_;
   std::vector<UseId> inputs_to_free_;  // of all ops
-  std::vector<OpId> roots_;
   IdVector<GroupId, std::int32_t> num_ops_in_;
 
   // The state of the step.
   double now_us_ = 0;
   EventList<OpId> op_ends_;
   EventList<TransferId> delays_;  // ends of transfers' latencies
+  HostLaunches launches_;
   Network network_;
   TransferTable transfers_;
   TransferId num_sent_ = 0;  // transfers that have started
@@ -102,7 +104,7 @@ class PhysicalEngine final : public Engine {
   ReadyQueues ready_;
   IdVector<DeviceId, std::int32_t> free_slots_;
   IdVector<OpId, DeviceId> device_of_;
-  IdVector<OpId, std::int32_t> waiting_;          // inputs that the op does not have yet
+  IdVector<OpId, std::int32_t> waiting_;          // inputs and launches to come
   IdVector<OutputId, std::int32_t> output_uses_;  // local consumers and transfers to end
   IdVector<OpId, UseId> overwritten_;             // the input over which an op writes, or kNoUse
   EventBatch batch_;

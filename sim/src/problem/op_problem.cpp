@@ -68,11 +68,14 @@ void OpProblem::compile_costs(Compiled& ops) const {
     }
   }
   for (const Device& device : ops.cluster->devices) {
-    ops.launch_us.push_back(is_physical ? ops.cluster->profiles[device.profile].launch_us : 0.0);
+    const DeviceProfile& profile = ops.cluster->profiles[device.profile];
+    ops.launch_us.push_back(is_physical ? profile.launch_us : 0.0);
+    ops.is_launched_on.push_back(is_physical && !profile.device_class.starts_with("cpu"));
   }
   for (OpId op = 0; op < ops.num_ops; ++op) {
-    ops.launches.push_back(launches((*ops.graph)[op].kind));
-    ops.gap_us.push_back(ops.launches.back() ? gap_us : 0.0);
+    const Op& each = (*ops.graph)[op];
+    ops.kernels.push_back(launches(each.kind) ? static_cast<double>(num_kernels(each)) : 0.0);
+    ops.gap_us.push_back(ops.kernels.back() > 0 ? gap_us : 0.0);
   }
 }
 

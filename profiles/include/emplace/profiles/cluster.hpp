@@ -59,6 +59,14 @@ struct PlacetoModel {
   bool operator==(const PlacetoModel&) const = default;
 };
 
+/// The host, which launches the kernels of all devices but CPUs one after the other.
+struct Host {
+  double launch_us = 0;      ///< for each kernel; 0: launches cost nothing
+  std::int32_t threads = 1;  ///< device d is served by thread d mod `threads`
+
+  bool operator==(const Host&) const = default;
+};
+
 /// Names one device of a cluster.
 struct Device {
   std::string name{};       ///< for example "gpu:0"
@@ -81,6 +89,7 @@ struct Cluster {
   GrapplerModel grappler{};                    ///< where the model is `grappler`
   Topology topology{};                         ///< where the model is `physical`
   QueueOrder queue_order = QueueOrder::kFifo;  ///< where the model is `physical`
+  Host host{};                                 ///< where the model is `physical`
   MathMode math = MathMode::kFramework;        ///< of ops on float32 tensors
   Provenance provenance{};
 
@@ -104,7 +113,8 @@ std::vector<std::string> cluster_names();
 
 /// Returns the shipped cluster called `name`, or reads the file that it names (anything with a '/'
 /// or ending in ".json"). Parameters may follow, as in "dgx-a100:math=tf32,framework=false": `math`
-/// sets Cluster::math, and without `framework` all step factors are 1. Throws kUnknownName, kIo,
+/// sets Cluster::math, `launch` and `launch-threads` set Cluster::host, and without `framework` all
+/// step factors are 1. Throws kUnknownName, kIo,
 /// kFormat, or kUsage for wrong parameters.
 Cluster load_cluster(std::string_view name_or_path);
 

@@ -3,7 +3,8 @@
 // What bounded a simulated step.
 //
 // The critical path is found by going back from the last event of the step. An op started when it
-// did because its last input came, or, if it was ready before, because its device ended another op.
+// did because its last input came or the host launched it, or, if it was ready before, because its
+// device ended another op.
 // A transfer ended when it did because of its latency, its bytes, and others on its links; it
 // started when its producer ended, or was admitted when the transfer before it was done. So the
 // path is a chain of ops and transfers, each of which waited for the one before, and its segments
@@ -30,7 +31,8 @@ namespace emplace {
 /// What happened during a segment of the critical path.
 enum class PathKind : std::uint8_t {
   kCompute,   ///< an op ran
-  kLaunch,    ///< an op was launched
+  kHost,      ///< the host launched ops, one after the other
+  kLaunch,    ///< a device began the kernels of an op
   kGap,       ///< a device or channel paused (`placeto`)
   kLatency,   ///< a transfer waited for its first byte
   kTransfer,  ///< its bytes moved, at the speed of the slowest link of its route
@@ -38,12 +40,13 @@ enum class PathKind : std::uint8_t {
 };
 
 /// The number of kinds, for arrays indexed by PathKind.
-inline constexpr std::size_t kNumPathKinds = 6;
+inline constexpr std::size_t kNumPathKinds = 7;
 
-/// Returns "compute", "launch", "gap", "latency", "transfer" or "link-wait".
+/// Returns "compute", "host", "launch", "gap", "latency", "transfer" or "link-wait".
 std::string_view to_string(PathKind kind);
 
-/// Describes a segment of the critical path. Exactly one of `device` and `link` is set.
+/// Describes a segment of the critical path. Exactly one of `device` and `link` is set: of
+/// launches by the host, the device for which the op was launched.
 struct PathSegment {
   static constexpr std::int32_t kNone = -1;
 

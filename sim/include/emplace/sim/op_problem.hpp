@@ -86,10 +86,15 @@ class OpProblem {
   /// the op launches nothing.
   double gap_us(OpId op) const { return ops_->gap_us[op]; }
 
-  /// Returns how long launching `op` takes on `device` before its cost in the `physical` model; 0
-  /// if the op launches nothing.
+  /// Returns how long `device` takes to begin the kernels of `op`, in addition to its cost, in the
+  /// `physical` model; 0 if the op launches nothing.
   double launch_us(OpId op, DeviceId device) const {
-    return ops_->launches[op] ? ops_->launch_us[device] : 0.0;
+    return ops_->kernels[op] * ops_->launch_us[device];
+  }
+
+  /// Returns how long the host takes to launch `op` on `device` in the `physical` model; 0 on CPUs.
+  double host_us(OpId op, DeviceId device) const {
+    return ops_->is_launched_on[device] ? ops_->kernels[op] * ops_->cluster->host.launch_us : 0.0;
   }
 
   /// Returns how long `op` occupies one slot of `device`: launch, cost and gap.
@@ -232,8 +237,9 @@ class OpProblem {
     OpDeviceTable<CostSource> cost_sources;
     OpDeviceTable<double> cost_deviations;
     IdVector<OpId, double> gap_us;
-    IdVector<OpId, bool> launches;
+    IdVector<OpId, double> kernels;
     IdVector<DeviceId, double> launch_us;
+    IdVector<DeviceId, bool> is_launched_on;  // by the host
     std::vector<OpId> order;
     IdVector<OpId, std::size_t> child_begin;
     std::vector<Child> children;
