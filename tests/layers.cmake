@@ -2,10 +2,7 @@
 # Two rules. No include points up the chain. No identifier contains a word for what the module must not know, however
 # it came to know it. Comments and texts are free: they may say what something is for.
 cmake_minimum_required(VERSION 3.25)
-set(chain base graphs profiles sim steps agents bench)
-# The part of profiles/calibrate that runs steps on devices compares them with simulated ones, so it comes after sim.
-set(names_of_steps "steps|calibrate/validation")
-set(files_of_steps "^profiles/calibrate/.*/(${names_of_steps})[/.]")
+set(chain base graphs profiles sim agents bench)
 
 # Words as they stand in snake_case; a type's name is split at its capitals. "placement" is found in placement_of and
 # in NamedPlacement, but not in replacement.
@@ -15,25 +12,18 @@ set(reporting suite suites)
 set(not_in_base op_graph ${placing} ${deciding} ${reporting})
 set(not_in_graphs device_id device_of device_profile cluster clusters bandwidth ${placing} ${deciding} ${reporting})
 set(not_in_profiles device_of group_id group_of grouping ${placing} ${deciding} ${reporting})
-set(not_in_steps ${deciding} ${reporting})
 set(not_in_sim policy policies ${deciding} ${reporting})
 set(not_in_agents ifstream ofstream filesystem text_file ${reporting})
 
 foreach(module IN LISTS chain)
   list(POP_FRONT chain)
   list(JOIN chain "|" above)
-  string(REPLACE steps "${names_of_steps}" above "${above}")
   set(folder ${module})
-  set(filter EXCLUDE)
   if(module STREQUAL base)
     set(folder graphs/base)
-  elseif(module STREQUAL steps)
-    set(folder profiles/calibrate)
-    set(filter INCLUDE)
   endif()
   file(GLOB_RECURSE files RELATIVE ${ROOT}
        ${ROOT}/${folder}/*.hpp ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.cu ${ROOT}/${folder}/*.cuh)
-  list(FILTER files ${filter} REGEX "${files_of_steps}")
   if(module STREQUAL graphs)
     list(FILTER files EXCLUDE REGEX "^graphs/base/")
   endif()

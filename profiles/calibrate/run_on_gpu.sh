@@ -1,9 +1,8 @@
 #!/bin/sh
-# Calibrates a machine with a GPU and validates the result: run_on_gpu.sh FOLDER
+# Calibrates a machine with a GPU: run_on_gpu.sh FOLDER
 # Runs from a folder that bundle.sh made, without network and packages, in under eight minutes, and
 # leaves in FOLDER: self_test.txt (every kernel and library call against the CPU's); profile.json of the
-# whole GPU, halves.json of its halves and gpu_cpu.json of GPU and CPU, each with its validation;
-# log.txt with all that was printed.
+# whole GPU, halves.json of its halves and gpu_cpu.json of GPU and CPU; log.txt with all that was printed.
 # Exits with 1 if the self-test or a calibration failed; what the others gave is there all the same.
 set -eu
 
@@ -14,7 +13,7 @@ fi
 here=$(dirname "$(readlink -f "$0")")
 mkdir -p "$1"
 out=$(readlink -f "$1")
-parts="profile validation halves halves_validation gpu_cpu gpu_cpu_validation"
+parts="profile halves gpu_cpu"
 
 # Where the machine keeps the libraries of CUDA in packages of Python, they are on no path. Whoever has them elsewhere
 # names the folders: EMPLACE_CUDA_LIBRARIES=/a:/b
@@ -69,13 +68,8 @@ tail -n 5 "$out/self_test.txt" | tee -a "$out/log.txt"
 # the CPU manages.
 measure calibrate --devices gpu inception-v3 nmt bert-base resnet-50 --name this-gpu \
   --output "$out/profile.json"
-measure validate --devices gpu inception-v3 vgg-16:batch=32 --cluster "$out/profile.json" \
-  --output "$out/validation.json"
 measure calibrate --devices gpu/2 inception-v3 --name two-halves --output "$out/halves.json"
-measure validate --devices gpu/2 inception-v3 --cluster "$out/halves.json" --output "$out/halves_validation.json"
 measure calibrate --devices gpu,cpu inception-v3:batch=8 --name gpu-and-cpu --output "$out/gpu_cpu.json"
-measure validate --devices gpu,cpu inception-v3:batch=8 --cluster "$out/gpu_cpu.json" \
-  --output "$out/gpu_cpu_validation.json"
 for part in $parts; do
   if [ ! -s "$out/$part.json" ]; then
     complain "no $part.json; the log says why"

@@ -26,28 +26,9 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
   [[ "$output" == *"measured"* ]]
 }
 
-@test "validate runs placements on this machine and compares" {
-  if [ "$(nproc)" -lt 2 ]; then skip "one core can't be cut into two devices"; fi
-  answers 0 calibrate --devices cpu/2 --runs 3 --max-copy 4096 "$graph" -o two.json
-  answers 0 validate --devices cpu/2 --runs 3 "$graph" --cluster ./two.json --placements 2 --seconds 0.01 -o report.json
-  [[ "$output" == *"cpu:0 then cpu:1, 1:1"*"Kendall's tau"* ]]
-  output=$(cat report.json)
-  holds 'd["schema_version"] == 1' 'd["validations"][0]["graph"].startswith("rnnlm")' \
-    'len(d["validations"][0]["steps"]) == 2 + 2 * 3 + 2' \
-    'all(s["predicted_us"] > 0 and s["measured_us"] > 0 for s in d["validations"][0]["steps"])' \
-    'any(o["source"] == "measured" for o in d["validations"][0]["ops"])'
-  answers 0 validate --devices cpu/2 --runs 3 "$graph" --cluster ./two.json --placements 0 --seconds 0.01 --json
-  holds 'not any("random" in s["placement"] for s in d["validations"][0]["steps"])'
-  refuses 2 "cluster ./two.json has the devices cpu:0, cpu:1; --devices gives cpu:0" \
-    validate --devices cpu --cluster ./two.json "$graph"
-}
-
 @test "mistakes are told before anything is measured" {
   refuses 2 "missing -o, --output FILE" calibrate --devices cpu
-  refuses 2 "--cluster" validate --devices cpu "$graph"
-  refuses 2 "GRAPH" validate --cluster b.json
   refuses 3 "inception-v3" calibrate --devices cpu inception-v33 -o a.json
-  refuses 3 "inception-v3" validate --devices cpu inception-v33 --cluster p2-8xlarge-2
   refuses 2 "--devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found 'tpu'" \
     calibrate --devices tpu "$graph" -o a.json
   refuses 2 "found 'cpu/0'" calibrate --devices cpu/0 "$graph" -o a.json
@@ -61,21 +42,10 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
   [ ! -e a.json ]
 }
 
-@test "options that nobody would hear are refused" {
-  local option
-  for option in "--placements 2" "--seconds 1" "--seed 3" "--runs 2" "--fp32"; do
-    # shellcheck disable=SC2086  # an option and its value
-    refuses 2 "${option% *} requires --cluster" validate $option
-  done
-  refuses 2 "GRAPH excludes --format" validate "$graph" --cluster b.json --format csv
-}
-
 @test "outputs are files of their own that can be written" {
   refuses 2 "--output: expected the name of a file, found '-'" calibrate "${quick[@]}" "$graph" -o -
   mkdir folder
   refuses 3 "cannot write 'folder': Is a directory" calibrate "${quick[@]}" "$graph" -o folder
-  refuses 3 "cannot write 'folder': Is a directory" \
-    validate --devices cpu "$graph" --cluster p2-8xlarge-2 -o folder
   [ ! -e a.json ]
 }
 
@@ -99,53 +69,6 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
 @test "calibrate without memory says so" {
   run --separate-stderr bash -c 'ulimit -v 1500000; "$EMPLACE" calibrate --devices cpu --runs 3 "$1" -o a.json' _ "$graph"
   lacks "internal error" <<<"$stderr"
-}
-
-@test "validate says what its numbers cannot tell" {
-  answers 0 calibrate "${quick[@]}" "$graph" -o machine.json
-  answers 0 validate "${quick[@]:0:4}" --cluster ./machine.json "$graph" --seconds 0.01
-  [[ "$output" == *"Kendall's tau) undefined: only one step"* ]]
-  lacks "is a cpu-other\|computes in" <<<"$stderr"
-  cat >variable.json <<'JSON'
-{"schema": "emplace-graph", "version": 1, "name": "variable",
- "ops": [{"name": "w", "kind": "variable", "outputs": [{"shape": [1000], "bytes": 4000}]}], "edges": []}
-JSON
-  answers 0 validate "${quick[@]:0:4}" --cluster ./machine.json ./variable.json --seconds 0
-  [[ "$output" == *"cpu:0: the simulated step takes no time"* ]]
-  lacks nan <<<"$output"
-}
-
-@test "validate warns where the cluster is of another machine" {
-  answers 0 calibrate "${quick[@]}" "$graph" -o machine.json
-  python3 - <<'END'
-import json
-cluster = json.load(open("machine.json"))
-def change(node):
-    if isinstance(node, dict):
-        if "device_class" in node:
-            node["device_class"] = "cpu-other"
-            node["tf32_flops_per_s"] = 2 * node["peak_flops_per_s"]
-        for value in node.values():
-            change(value)
-    elif isinstance(node, list):
-        for value in node:
-            change(value)
-change(cluster)
-cluster["math"] = "tf32"
-json.dump(cluster, open("other.json", "w"))
-END
-  answers 0 validate "${quick[@]:0:4}" --cluster ./other.json "$graph" --seconds 0.01
-  [[ "$stderr" == *"warning: cpu:0 of cluster ./other.json is a cpu-other, but this machine has a cpu-"* ]]
-  [[ "$stderr" == *"warning: cpu:0 of cluster ./other.json computes in tf32, but on this machine it is in float32"* ]]
-}
-
-# A step of Inception-V3 takes a CPU seconds or minutes, and a placement takes several.
-@test "validate ends soon when it is told to stop" {
-  answers 0 calibrate "${quick[@]}" "$graph" -o machine.json
-  run -130 timeout --foreground --preserve-status -s INT -k 60 5 \
-    "$EMPLACE" validate --devices cpu --cluster ./machine.json inception-v3
-  # A fast machine is at the ops by then.
-  [[ "$output" == *": validation was stopped before"* ]]
 }
 
 @test "an unwritable -o is told" {
@@ -175,8 +98,7 @@ END
 @test "run_on_gpu.sh succeeds where all parts do" {
   gpu_bundle
   run -0 bundle/run_on_gpu.sh results
-  [ "$(ls results)" = "$(printf '%s\n' gpu_cpu.json gpu_cpu_validation.json halves.json \
-    halves_validation.json log.txt profile.json self_test.txt validation.json)" ]
+  [ "$(ls results)" = "$(printf '%s\n' gpu_cpu.json halves.json log.txt profile.json self_test.txt)" ]
   grep -q "ran calibrate --devices gpu,cpu" results/log.txt
 }
 

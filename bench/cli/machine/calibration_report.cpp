@@ -2,16 +2,12 @@
 
 #include "terminal.hpp"
 
-#include <emplace/base/json.hpp>
-#include <emplace/bench/rank_correlation.hpp>
 #include <emplace/bench/text_table.hpp>
-#include <emplace/graphs/op_kind.hpp>
 
 #include <fmt/format.h>
 
 #include <array>
 #include <map>
-#include <optional>
 #include <vector>
 
 namespace emplace::cli {
@@ -21,18 +17,6 @@ using bench::TextTable;
 using Align = TextTable::Align;
 // More would hide the rest.
 constexpr std::size_t kMaxLeftOut = 10;
-
-std::optional<double> rank_correlation(std::span<const calibrate::ValidatedStep> steps) {
-  std::vector<double> predicted_us;
-  std::vector<double> measured_us;
-  for (const calibrate::ValidatedStep& step : steps) {
-    predicted_us.push_back(step.predicted_us);
-    measured_us.push_back(step.measured_us);
-  }
-  return bench::kendall_tau(predicted_us, measured_us);
-}
-
-Json or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
 
 std::string percent_number(double part) { return fmt::format("{:.1f}", 100 * part); }
 
@@ -106,77 +90,6 @@ std::string to_text(const calibrate::CalibratedMachine& calibration) {
   }
   return devices.to_terminal(false, table_width()) + copies_to_text(calibration.copies) +
          left_out_to_text(calibration.left_out);
-}
-
-std::string to_text(const calibrate::Validation& validation) {
-  TextTable steps({{"placement"},
-                   {"predicted [ms]", Align::kRight},
-                   {"measured [ms]", Align::kRight},
-                   {"error [%]", Align::kRight},
-                   {"deviation [%]", Align::kRight, 1},
-                   {"steps", Align::kRight, 2}});
-  for (const calibrate::ValidatedStep& step : validation.steps) {
-    steps.add_row({step.placement, fmt::format("{:.3f}", step.predicted_us / 1e3),
-                   fmt::format("{:.3f}", step.measured_us / 1e3),
-                   fmt::format("{:+.1f}", 100 * step.error()),
-                   percent_number(step.relative_deviation), fmt::format("{}", step.steps)});
-  }
-  TextTable ops({{"device"},
-                 {"op class"},
-                 {"cost", Align::kLeft, 1},
-                 {"ops", Align::kRight},
-                 {"mean error [%]", Align::kRight, 1},
-                 {"largest [%]", Align::kRight, 2}});
-  for (const calibrate::ValidatedOps& row : validation.ops) {
-    ops.add_row({row.device, std::string(to_string(row.op_class)),
-                 std::string(emplace::to_string(row.source)), fmt::format("{}", row.ops),
-                 percent_number(row.mean_error), percent_number(row.max_error)});
-  }
-  std::string text = fmt::format("\n{}: predicted against measured\n", validation.graph);
-  if (validation.mean_step_error) {
-    const std::optional<double> correlation = rank_correlation(validation.steps);
-    const std::string tau = correlation                    ? fmt::format("{:.3f}", *correlation)
-                            : validation.steps.size() == 1 ? "undefined: only one step"
-                                                           : "undefined: all steps are equal";
-    text += fmt::format("\n{}\n  mean error of steps {} %, rank correlation (Kendall's tau) {}\n",
-                        steps.to_terminal(false, table_width()),
-                        percent_number(*validation.mean_step_error), tau);
-  }
-  if (!validation.ops.empty()) {
-    text += "\n" + ops.to_terminal(false, table_width());
-  }
-  return text + left_out_to_text(validation.left_out);
-}
-
-Json to_json(std::span<const calibrate::Validation> validations) {
-  Json list = Json::array();
-  for (const calibrate::Validation& validation : validations) {
-    Json steps = Json::array();
-    for (const calibrate::ValidatedStep& step : validation.steps) {
-      steps.push_back({{"placement", step.placement},
-                       {"predicted_us", step.predicted_us},
-                       {"measured_us", step.measured_us},
-                       {"error", step.error()},
-                       {"relative_deviation", step.relative_deviation},
-                       {"steps", step.steps}});
-    }
-    Json ops = Json::array();
-    for (const calibrate::ValidatedOps& row : validation.ops) {
-      ops.push_back({{"device", row.device},
-                     {"op_class", emplace::to_string(row.op_class)},
-                     {"source", emplace::to_string(row.source)},
-                     {"ops", row.ops},
-                     {"mean_error", row.mean_error},
-                     {"max_error", row.max_error}});
-    }
-    list.push_back({{"graph", validation.graph},
-                    {"mean_step_error", or_null(validation.mean_step_error)},
-                    {"kendall_tau", or_null(rank_correlation(validation.steps))},
-                    {"steps", std::move(steps)},
-                    {"ops", std::move(ops)},
-                    {"left_out", validation.left_out}});
-  }
-  return {{"schema_version", 1}, {"validations", std::move(list)}};
 }
 
 }  // namespace emplace::cli
