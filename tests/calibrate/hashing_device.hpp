@@ -51,7 +51,7 @@ class HashingProgram : public OpProgram {
  public:
   explicit HashingProgram(OpSite site) : site_(std::move(site)) {}
   std::int64_t workspace_bytes() const override { return 8; }
-  std::string_view library() const override { return "emplace"; }
+  std::string_view library() const override { return "generic"; }
 
   /// Writes a hash for each output of at least 8 bytes.
   Hash run(const OpBuffers& buffers) const {

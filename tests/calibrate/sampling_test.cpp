@@ -135,7 +135,7 @@ TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {
       measure_ops(device, sites, {}, [&](const ProgressNote& note) { told.push_back(note.what); });
   ASSERT_EQ(result.samples.size(), 1);
   EXPECT_EQ(result.samples[0].site.op.kind, "relu");
-  EXPECT_EQ(result.samples[0].library, "emplace");
+  EXPECT_EQ(result.samples[0].library, "generic");
   EXPECT_EQ(result.samples[0].time.median_us, 12);
   EXPECT_EQ(result.samples[0].time.runs, 20);
   ASSERT_EQ(result.unsupported.size(), 1);

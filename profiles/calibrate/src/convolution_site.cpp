@@ -1,6 +1,6 @@
 #include "convolution_site.hpp"
 
-#include "kernels/window.hpp"
+#include "site_reader.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,6 @@
 
 namespace emplace::calibrate {
 namespace {
-
-using kernels::SiteReader;
 
 std::optional<ConvolutionPass> pass_of(const Op& op) {
   if (op.kind == "conv2d") {
@@ -25,11 +23,21 @@ std::optional<ConvolutionPass> pass_of(const Op& op) {
   return std::nullopt;
 }
 
+// What windows reach beyond the map.
+std::int64_t overhang(std::int64_t extent, std::int64_t results, std::int64_t taps,
+                      std::int64_t stride, std::int64_t dilation) {
+  return std::max((results - 1) * stride + (taps - 1) * dilation + 1 - extent, std::int64_t{0});
+}
+
+std::int64_t padding_before(std::int64_t extent, std::int64_t results, std::int64_t taps,
+                            std::int64_t stride, std::int64_t dilation) {
+  return overhang(extent, results, taps, stride, dilation) / 2;
+}
+
 std::int64_t padding_after(std::int64_t extent, std::int64_t results, std::int64_t taps,
                            std::int64_t stride, std::int64_t dilation) {
-  const std::int64_t reach = (results - 1) * stride + (taps - 1) * dilation + 1;
-  return std::max(reach - extent, std::int64_t{0}) -
-         kernels::padding_before(extent, results, taps, stride, dilation);
+  return overhang(extent, results, taps, stride, dilation) -
+         padding_before(extent, results, taps, stride, dilation);
 }
 
 // The padding above, left, below and right, where the graph says it; one dimension is a map of
@@ -60,7 +68,7 @@ std::optional<ConvolutionSite> convolution_site(const OpSite& site) {
   }
   SiteReader reader(site);
   ConvolutionSite found{.pass = *pass,
-                        .type = kernels::element_type(site).value_or(DataType::kBool),
+                        .type = element_type(site).value_or(DataType::kBool),
                         .n = reader.dimension(0),
                         .c = reader.dimension(1),
                         .h = reader.dimension(2),
@@ -86,8 +94,8 @@ std::optional<ConvolutionSite> convolution_site(const OpSite& site) {
         std::tuple_cat(*padding);
   } else {
     const auto& [h, w, p, q] = std::tie(found.h, found.w, found.p, found.q);
-    found.pad_top = kernels::padding_before(h, p, found.r, found.stride_down, found.dilation);
-    found.pad_left = kernels::padding_before(w, q, found.s, found.stride_across, found.dilation);
+    found.pad_top = padding_before(h, p, found.r, found.stride_down, found.dilation);
+    found.pad_left = padding_before(w, q, found.s, found.stride_across, found.dilation);
     found.pad_bottom = padding_after(h, p, found.r, found.stride_down, found.dilation);
     found.pad_right = padding_after(w, q, found.s, found.stride_across, found.dilation);
   }

@@ -1,14 +1,12 @@
 #include "gemm_site.hpp"
 
-#include "kernels/skeleton.hpp"
+#include "site_reader.hpp"
 
 #include <variant>
 #include <vector>
 
 namespace emplace::calibrate {
 namespace {
-
-using kernels::SiteReader;
 
 // Says whether matrices of these rows and columns are stored in a tensor of this shape. One matrix
 // may be stored as a tensor of more axes, of which the last are the columns.
@@ -30,14 +28,14 @@ std::optional<GemmSite> gemm_site(const OpSite& site) {
   }
   SiteReader reader(site);
   const std::size_t first = is_batch ? 1 : 0;
-  const GemmSite found{.type = kernels::element_type(site).value_or(DataType::kBool),
+  const GemmSite found{.type = element_type(site).value_or(DataType::kBool),
                        .batch = is_batch ? reader.dimension(0) : 1,
                        .m = reader.dimension(first),
                        .n = reader.dimension(first + 1),
                        .k = reader.dimension(first + 2),
                        .left_transposed = attributes->trans_a,
                        .right_transposed = attributes->trans_b};
-  const auto& [type, batch, m, n, k, trans_a, trans_b, accumulates] = found;
+  const auto& [type, batch, m, n, k, trans_a, trans_b] = found;
   reader.expect_output(0, type, batch * m * n);
   reader.expect_input(0, type, batch * m * k);
   reader.expect_input(1, type, batch * k * n);

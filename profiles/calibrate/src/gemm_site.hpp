@@ -17,7 +17,6 @@ struct GemmSite {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   bool left_transposed = false;   ///< stored as K x M
   bool right_transposed = false;  ///< stored as N x K
-  bool accumulates = false;       ///< adds to the result
 };
 
 /// Returns the product that the op of a site is, a matmul or batch_matmul; none if it is not one,

@@ -1,7 +1,5 @@
 #include "cpu_program.hpp"
 
-#include "../kernels/kernels.hpp"
-#include "cpu_launcher.hpp"
 #include "eviction.hpp"
 #include "library.hpp"
 
@@ -11,21 +9,6 @@
 
 namespace emplace::calibrate {
 namespace {
-
-class KernelProgram final : public CpuProgram {
- public:
-  explicit KernelProgram(kernels::Kernel<CpuLauncher> kernel) : kernel_(std::move(kernel)) {}
-
-  std::int64_t workspace_bytes() const override { return kernel_.workspace_bytes; }
-  std::string_view library() const override { return "emplace"; }
-  void run(const CoreTeam& team, const OpBuffers& buffers) override {
-    CpuLauncher launcher(team);
-    kernel_.run(launcher, buffers);
-  }
-
- private:
-  kernels::Kernel<CpuLauncher> kernel_;
-};
 
 class LibraryProgram final : public CpuProgram {
  public:
@@ -75,11 +58,7 @@ std::unique_ptr<CpuProgram> compile_for_cpu(const OpSite& site, const CoreTeam& 
   if (const auto product = gemm_site(site)) {
     return by_library(make_gemm(*product, team));
   }
-  if (site.op.kind == "lstm_cell" || site.op.kind == "lstm_cell_backward") {
-    return compile_lstm_for_cpu(site, team);
-  }
-  auto kernel = kernels::make_kernel<CpuLauncher>(site);
-  return kernel.run ? std::make_unique<KernelProgram>(std::move(kernel)) : nullptr;
+  return compile_memory_for_cpu(site);
 }
 
 }  // namespace emplace::calibrate

@@ -33,7 +33,7 @@ class CpuProgram : public OpProgram {
 /// Makes a program for a site; null if nothing runs it.
 std::unique_ptr<CpuProgram> compile_for_cpu(const OpSite& site, const CoreTeam& team);
 
-/// Makes a program for a site of kind lstm_cell or lstm_cell_backward; null if it does not fit.
-std::unique_ptr<CpuProgram> compile_lstm_for_cpu(const OpSite& site, const CoreTeam& team);
+/// Makes a program for a site that memory bounds (memory_site.hpp); null if it is none.
+std::unique_ptr<CpuProgram> compile_memory_for_cpu(const OpSite& site);
 
 }  // namespace emplace::calibrate

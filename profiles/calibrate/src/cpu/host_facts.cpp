@@ -1,7 +1,5 @@
 #include "host_facts.hpp"
 
-#include "cpu_launcher.hpp"
-
 #include <emplace/calibrate/cpu_device.hpp>
 
 #include <fmt/format.h>
@@ -207,14 +205,22 @@ double measure_memory_bytes_per_us(const CoreTeam& team) {
   float* a = memory.get();
   float* b = a + size;
   float* c = b + size;
-  CpuLauncher launcher(team);
-  launcher.map(elements, [=](std::int64_t i) {
+  constexpr std::int64_t kPart = 16384;
+  const auto for_all = [&](auto body) {
+    team.share((elements + kPart - 1) / kPart, [=](std::int64_t part) {
+      const std::int64_t end = std::min(elements, (part + 1) * kPart);
+#pragma GCC ivdep
+      for (std::int64_t i = part * kPart; i < end; ++i) {
+        body(i);
+      }
+    });
+  };
+  for_all([=](std::int64_t i) {
     a[i] = 0;
     b[i] = 1;
     c[i] = 2;
   });
-  const double us =
-      least_us(3, [&] { launcher.map(elements, [=](std::int64_t i) { a[i] = b[i] + 3 * c[i]; }); });
+  const double us = least_us(3, [&] { for_all([=](std::int64_t i) { a[i] = b[i] + 3 * c[i]; }); });
   return static_cast<double>(3 * elements * std::int64_t{sizeof(float)}) / us;
 }
 

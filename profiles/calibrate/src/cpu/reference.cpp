@@ -1,16 +1,29 @@
 // Plain loops for what a library should do. Sums are taken in float32, in an order that follows
 // from sizes alone.
 
-#include "../kernels/element.hpp"
 #include "library.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 namespace emplace::calibrate {
 namespace {
 
-using kernels::Bfloat16;
+// A number of 16 bits: the upper half of a float32.
+struct Bfloat16 {
+  std::uint16_t bits = 0;
+
+  // Rounds to the nearest, ties to even.
+  explicit Bfloat16(float value) {
+    const auto whole = std::bit_cast<std::uint32_t>(value);
+    const bool is_nan = (whole & 0x7fffffffU) > 0x7f800000U;
+    const std::uint32_t rounded = whole + 0x7fffU + ((whole >> 16U) & 1U);
+    bits = static_cast<std::uint16_t>((is_nan ? whole | 0x400000U : rounded) >> 16U);
+  }
+
+  explicit operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16U); }
+};
 
 // Results of one window's axis under which a tap lies on the map.
 struct Span {
@@ -166,8 +179,7 @@ class ReferenceGemm final : public BinaryOp {
       }
     }
     for (std::int64_t j = 0; j < a_.n; ++j) {
-      const float before = a_.accumulates ? float(row[j]) : 0;
-      row[j] = T(before + sums[static_cast<std::size_t>(j)]);
+      row[j] = T(sums[static_cast<std::size_t>(j)]);
     }
   }
 

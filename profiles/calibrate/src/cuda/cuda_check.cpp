@@ -1,6 +1,6 @@
 #include "cuda_check.hpp"
 
-#include "cuda_launcher.hpp"
+#include "memory_kernels.hpp"
 
 #include <emplace/calibrate/compute_device.hpp>
 

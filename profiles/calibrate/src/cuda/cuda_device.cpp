@@ -2,7 +2,6 @@
 #include "cuda_facts.hpp"
 #include "cuda_memory.hpp"
 #include "cuda_timing.hpp"
-#include "kernel_program.hpp"
 #include "library_programs.hpp"
 
 #include <emplace/base/check.hpp>
@@ -48,10 +47,7 @@ class CudaDevice final : public ComputeDevice {
       program = gemm_program(site, tf32_);
     }
     if (program == nullptr) {
-      program = lstm_program(site, tf32_);
-    }
-    if (program == nullptr) {
-      program = kernel_program(site);
+      program = memory_program(site);
     }
     return program;
   }

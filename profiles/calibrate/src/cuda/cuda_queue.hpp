@@ -2,7 +2,6 @@
 
 // A stream of a GPU as a Queue, with the handles of the libraries that enqueue on it.
 
-#include "cuda_launcher.hpp"
 #include "gpu_part.hpp"
 #include "host_flag.hpp"
 
@@ -52,7 +51,6 @@ class CudaQueue final : public Queue {
   const GpuPart& part() const { return *part_; }
   const std::shared_ptr<const GpuPart>& shared_part() const { return part_; }
   cudaStream_t stream() const { return stream_; }
-  CudaLauncher launcher() const { return CudaLauncher(stream_); }
   /// Returns handles that enqueue on this queue's stream.
   cublasHandle_t cublas();
   cudnnHandle_t cudnn();

@@ -59,7 +59,7 @@ bool is_pageable(const void* memory) {
 class EmptyProgram final : public CudaProgram {
  public:
   std::int64_t workspace_bytes() const override { return 0; }
-  std::string_view library() const override { return "emplace"; }
+  std::string_view library() const override { return "generic"; }
   void enqueue(CudaQueue& queue, const OpBuffers&) const override {
     enqueue_nothing(queue.stream());
   }
@@ -83,7 +83,7 @@ void CudaTimer::flush() {
     cache_filler_ =
         device_memory(queue_, std::max(2 * std::int64_t{cache_bytes}, std::int64_t{4}), false);
   }
-  enqueue_flush(queue_.stream(), cache_filler_->data(), cache_filler_->bytes());
+  enqueue_random_fill(queue_.stream(), cache_filler_->data(), cache_filler_->bytes());
 }
 
 std::vector<TimedRun> CudaTimer::profiled(std::span<const std::uint64_t> ids) {

@@ -1,8 +1,7 @@
 #pragma once
 
-// Programs that call cuDNN and cuBLAS.
+// Programs of ops: those that call cuDNN and cuBLAS, and those that only move memory.
 
-#include "../gemm_site.hpp"
 #include "convolution_plan.hpp"
 #include "cuda_queue.hpp"
 
@@ -19,22 +18,10 @@ std::unique_ptr<CudaProgram> convolution_program(const OpSite& site, CudaQueue& 
 /// Returns the product of `site`; null if it is none, or of a type that cuBLAS does not run.
 std::unique_ptr<CudaProgram> gemm_program(const OpSite& site, bool tf32);
 
-/// Says where the matrices of a product lie, those of a batch one after another. `workspace` has
-/// kGemmWorkspaceBytes.
-struct GemmBuffers {
-  const void* left = nullptr;
-  const void* right = nullptr;
-  void* result = nullptr;
-  void* workspace = nullptr;
-};
-
-/// Enqueues a product.
-void enqueue_gemm(CudaQueue& queue, const GemmSite& site, bool tf32, const GemmBuffers& buffers);
+/// Returns the program of an op that memory bounds; null if `site` is none.
+std::unique_ptr<CudaProgram> memory_program(const OpSite& site);
 
 /// Says whether cuBLAS and cuDNN multiply numbers of `type` here.
 bool has_gemms_of(DataType type);
-
-/// The scratch memory that cuBLAS recommends for GPUs since H100; it uses less on others.
-inline constexpr std::int64_t kGemmWorkspaceBytes = std::int64_t{32} << 20;
 
 }  // namespace emplace::calibrate

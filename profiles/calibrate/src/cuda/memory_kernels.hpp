@@ -1,6 +1,8 @@
 #pragma once
 
-// Kernels that prepare measurements.
+// Kernels that move memory: those that prepare measurements, and ops that memory bounds.
+
+#include "../memory_site.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -8,15 +10,18 @@
 
 namespace emplace::calibrate {
 
+/// Throws DeviceFailure if the last launch of this thread failed.
+void check_launch();
+
 /// Enqueues a fill with random numbers in [-1, 1): each 32-bit word is such a float32, and each of
 /// its halves such a bfloat16. The rest of a word at the end is zeros.
 void enqueue_random_fill(cudaStream_t stream, void* memory, std::int64_t bytes);
 
-/// Enqueues writes to all of `memory`, after which caches hold nothing else. Requires: a multiple
-/// of 4 bytes.
-void enqueue_flush(cudaStream_t stream, void* memory, std::int64_t bytes);
-
 /// Enqueues a kernel that does nothing.
 void enqueue_nothing(cudaStream_t stream);
+
+/// Enqueues what `site` says, for its streams. Requires: tensors that begin at multiples of 16
+/// bytes, as allocated ones do.
+void enqueue_memory_op(cudaStream_t stream, const MemorySite& site, const Streams& streams);
 
 }  // namespace emplace::calibrate

@@ -254,13 +254,7 @@ std::unique_ptr<BinaryOp> make_onednn_gemm(const GemmSite& site, const CoreTeam&
     const auto left = matrices(site.batch, site.m, site.k, site.left_transposed, *type);
     const auto right = matrices(site.batch, site.k, site.n, site.right_transposed, *type);
     const auto result = matrices(site.batch, site.m, site.n, false, *type);
-    dnnl::primitive_attr attr = attributes();
-    if (site.accumulates) {
-      dnnl::post_ops after;
-      after.append_sum();
-      attr.set_post_ops(after);
-    }
-    const dnnl::matmul::primitive_desc made({left, right, result}, attr, cpu_engine());
+    const dnnl::matmul::primitive_desc made({left, right, result}, attributes(), cpu_engine());
     return std::make_unique<OnednnOp>(
         dnnl::matmul(made), made.scratchpad_desc(),
         std::array{Argument{DNNL_ARG_SRC, left, left}, Argument{DNNL_ARG_WEIGHTS, right, right},

@@ -76,8 +76,8 @@ class OpProgram {
   virtual ~OpProgram() = default;
   /// Returns the scratch memory that a run needs.
   virtual std::int64_t workspace_bytes() const = 0;
-  /// Returns what computes it: "cudnn", "cublas", "onednn", "emplace", or "reference" for plain
-  /// loops that are not optimized.
+  /// Returns what computes it: "cudnn", "cublas", "onednn", "reference" for plain loops that
+  /// are not optimized, or "generic" for what only moves as much memory as the op does.
   virtual std::string_view library() const = 0;
 };
 

@@ -4,8 +4,7 @@
 // without a GPU can place ops on; they share the machine's memory bandwidth.
 //
 // Convolutions and matrix products use oneDNN if emplace was built with it, otherwise plain loops;
-// all other ops are our own kernels, whose results are the same, to the last bit, on any number of
-// cores. Each queue is a thread, with a team of threads pinned to the device's cores.
+// ops that memory bounds only move memory, with the same results on any number of cores. Each queue is a thread, with a team of threads pinned to the device's cores.
 
 #include <emplace/calibrate/compute_device.hpp>
 

@@ -5,9 +5,9 @@
 // a machine with one GPU can provide several devices. Parts share the memory, its bandwidth and the
 // copy engines.
 //
-// Convolutions run on cuDNN, matrix products on cuBLAS, and all other ops on our own kernels. A
-// step on queues of such devices can be recorded into a CUDA graph and replayed, so that the host
-// launches once for the whole step.
+// Convolutions run on cuDNN, matrix products on cuBLAS, and ops that memory bounds on kernels that
+// only move memory. What is enqueued can be recorded into a CUDA graph and replayed, so that the
+// host launches once for all of it.
 
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/compute_device.hpp>
