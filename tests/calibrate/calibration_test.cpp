@@ -81,6 +81,34 @@ TEST(Calibration, GoesOnWhereCopiesBehindOpsCannotBeMeasured) {
   EXPECT_THAT(result.left_out, ElementsAre("gpu:0: copies behind ops: gpu:0: out of memory"));
 }
 
+TEST(Calibration, TakesWhatAFrameworkMeasuredAndMeasuresTheRest) {
+  GpuAndCpu machine;
+  machine.options.samples = {.sources = {{.name = "torch"}}};
+  for (const std::string device : {"cpu:0", "gpu:1"}) {
+    machine.options.samples.samples.push_back({.device = device,
+                                               .key = {.kind = "relu", .shape = {100}},
+                                               .us = 12.5,
+                                               .relative_deviation = 0.25,
+                                               .runs = 7});
+  }
+  const CalibratedMachine result =
+      calibrate(machine.devices, four_sites(), machine.options, kSilent);
+  const DeviceProfile& cpu = result.cluster.profiles.at(1);
+  ASSERT_THAT(cpu.measured.all(), SizeIs(4));
+  const OpMeasurement* const relu = cpu.measured.find(four_sites()[0].op);
+  ASSERT_NE(relu, nullptr);
+  EXPECT_EQ(relu->us, 12.5);
+  EXPECT_EQ(relu->relative_deviation, 0.25);
+  EXPECT_EQ(relu->runs, 7);
+  EXPECT_EQ(relu->library, "torch");
+  EXPECT_EQ(cpu.launch_us, 0);  // it is part of the time
+  // Of the GPU, the table has nothing.
+  for (const OpMeasurement& measured : result.cluster.profiles[0].measured.all()) {
+    EXPECT_NE(measured.library, "torch");
+  }
+  EXPECT_EQ(result.cluster.profiles[0].launch_us, 1);
+}
+
 TEST(Calibration, TellsThatNoCopyConnectsDevicesBeforeItMeasuresOps) {
   GpuAndCpu machine;
   machine.options.sampling.max_copy_bytes = 4;  // one size makes no line

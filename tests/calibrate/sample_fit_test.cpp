@@ -61,9 +61,38 @@ TEST(SampleTable, IsRefusedWithLineAndColumn) {
   EXPECT_THAT(error_of(with("float16", "float17")), HasSubstr("did you mean 'float16'"));
   EXPECT_THAT(error_of(with("30,host", "30,hosts")), HasSubstr("no line '#source,hosts,...'"));
   EXPECT_THAT(error_of(with(",MIT,none", ",MIT,maybe")), HasSubstr("table.csv:2:"));
-  EXPECT_THAT(error_of(with("device,kind", "kind,device")), HasSubstr("expected the columns"));
+  EXPECT_THAT(error_of(with("device,kind", "device,kin")), HasSubstr("found 'device,kin,"));
+  EXPECT_THAT(error_of(with("device,kind", "device,device,kind")), HasSubstr("at most once"));
+  EXPECT_THAT(error_of(with("device,kind", "kind")), HasSubstr("'device' is missing"));
   EXPECT_THAT(error_of(with("805306368,", "")), HasSubstr("expected 8 fields, found 7"));
   EXPECT_THAT(error_of(""), HasSubstr("expected the columns"));
+}
+
+TEST(SampleTable, MayHaveMoreColumnsInAnyOrder) {
+  constexpr std::string_view kMore = R"(#source,torch,here,2.9,none,none
+host_us,kind,device,shape,type,attributes,flops,bytes,us,runs,deviation,kernels,source
+2.5,matmul,cpu:0,8x4x2,float32,"{""transB"": true, ""x"": ""a, b""}",128,256,3.5,20,0.25,3,torch
+)";
+  const SampleTable table = parse_sample_table(kMore, "table.csv");
+  ASSERT_EQ(table.samples.size(), 1U);
+  const TableSample& sample = table.samples[0];
+  EXPECT_EQ(sample.device, "cpu:0");
+  EXPECT_EQ(sample.key.attributes, R"({"transB": true, "x": "a, b"})");
+  EXPECT_EQ(sample.us, 3.5);
+  EXPECT_EQ(sample.runs, 20);
+  EXPECT_EQ(sample.relative_deviation, 0.25);
+  EXPECT_EQ(sample.kernels, 3);
+  EXPECT_EQ(sample.host_us, 2.5);
+  const auto refused = [&](std::string_view what, std::string_view instead) {
+    std::string text(kMore);
+    return error_of(text.replace(text.find(what), what.size(), instead));
+  };
+  EXPECT_THAT(refused("true, ", "true, \""), HasSubstr("table.csv:3: "));
+  EXPECT_THAT(refused(R"(b""}")", "b"), HasSubstr("a field in quotes does not end"));
+  EXPECT_THAT(refused("20,0.25", "0,0.25"), HasSubstr("'runs': expected a number of at least 1"));
+  EXPECT_THAT(refused("0.25", "1.5"), HasSubstr("'deviation': expected a number from 0 to 1"));
+  EXPECT_THAT(refused("0.25,3", "0.25,-3"), HasSubstr("'kernels'"));
+  EXPECT_THAT(refused("2.5,", "-1,"), HasSubstr("'host_us'"));
 }
 
 constexpr double kBandwidth = 900e3;  // of the v100

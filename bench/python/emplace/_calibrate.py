@@ -6,6 +6,7 @@ import contextlib
 import csv
 import functools
 import io
+import itertools
 import json
 import os
 import statistics
@@ -22,6 +23,10 @@ from emplace._types import Path
 
 # Of an op: calls before those that count, and for how long the others go on at most.
 _WARM_UP, _SECONDS, _MIN_RUNS = 2, 0.5, 5
+
+# An op runs on several sets of inputs in turn, of so many bytes together: as in a step, some of what it reads was made
+# just before, and some is long out of the nearest caches.
+_BYTES_OF_SETS, _MAX_SETS = 24_000_000, 16
 
 # The standard deviation of normal errors whose absolute values have the median 1.
 _DEVIATION_OF_MEDIAN_DEVIATION = 1.4826
@@ -165,8 +170,13 @@ def _runs_on_gpu(call: Callable[[], Any], count: int) -> list[Run]:
     return runs_of_activities(sorted(ranges), kernels)
 
 
-def _timed(call: Callable[[], Any], is_gpu: bool, runs: int) -> list[Run]:
-    for _ in range(_WARM_UP):
+def _timed(calls: Sequence[Callable[[], Any]], is_gpu: bool, runs: int) -> list[Run]:
+    turn = itertools.cycle(calls)
+
+    def call() -> Any:
+        return next(turn)()
+
+    for _ in range(max(_WARM_UP, len(calls))):
         call()
     begin = time.perf_counter()
     call()
@@ -175,10 +185,11 @@ def _timed(call: Callable[[], Any], is_gpu: bool, runs: int) -> list[Run]:
     return _runs_on_gpu(call, count) if is_gpu else list(_runs_on_cpu(call, count))
 
 
-def _measured(call: Any, is_gpu: bool, runs: int, start_us: float) -> Optional[dict[str, float]]:
-    """Returns the fields of an op's row, or none if the profiler lost all runs."""
+def _measured(calls: Sequence[Any], is_gpu: bool, runs: int, start_us: float) -> Optional[dict[str, float]]:
+    """Returns the fields of an op's row, or none if the profiler lost all runs. `calls` differ in their inputs."""
     from emplace import _torch_ops
-    own = _timed(call, is_gpu, runs)
+    call = calls[0]
+    own = _timed(calls, is_gpu, runs)
     if not own:
         return None
     us = statistics.median(run.us for run in own)
@@ -186,7 +197,7 @@ def _measured(call: Any, is_gpu: bool, runs: int, start_us: float) -> Optional[d
     kernels = statistics.median_low([run.kernels for run in own])
     host_us = statistics.median(run.host_us for run in own)
     if isinstance(call, _torch_ops.Difference):
-        without = _timed(call.without, is_gpu, runs)
+        without = _timed([each.without for each in calls], is_gpu, runs)
         us = (us - statistics.median(run.us for run in without)) / call.count
         host_us = (host_us - statistics.median(run.host_us for run in without)) / call.count
         kernels = max(0, kernels - statistics.median_low([run.kernels for run in without])) // call.count
@@ -231,7 +242,9 @@ def _rows_of(sites: Sequence[dict[str, Any]], place: Place, runs: int, left_out:
             left_out.append(f"{what}: emplace does not know how PyTorch runs it")
             continue
         try:
-            fields = _measured(build(_torch_ops.Site(site, place.torch_device)), is_gpu, runs, start_us)
+            sets = min(_MAX_SETS, 1 + _BYTES_OF_SETS // max(1, site["bytes"]))
+            calls = [build(_torch_ops.Site(site, place.torch_device)) for _ in range(sets)]
+            fields = _measured(calls, is_gpu, runs, start_us)
         except Exception as error:  # whatever PyTorch throws: the other ops are worth more
             left_out.append(f"{what}: {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}")
             continue
@@ -287,10 +300,31 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
     made = _core.calibrated_cluster(graphs, devices, samples, name, runs, max_copy, full_precision)
     for warning in made["warnings"]:
         warnings.warn(warning, stacklevel=2)
-    result = Calibration(samples, made["cluster"], left_out + made["left_out"])
+    cluster = _with_exchanges(made["cluster"], [place for place in places_of(devices) if place.cores])
+    result = Calibration(samples, cluster, left_out + made["left_out"])
     if output is not None:
         result.save(output)
     return result
+
+
+# Of tensors that are passed between parts of a CPU, in numbers of float32.
+_SMALL, _LARGE = 1 << 10, 1 << 20
+
+
+def _with_exchanges(cluster: str, places: Sequence[Place]) -> str:
+    """Returns the cluster with links between parts of a CPU as PyTorch's threads pass tensors on."""
+    from emplace import _placed_steps
+    if len(places) < 2:
+        return cluster
+    small_us, large_us = (_placed_steps.exchange_us(places[:2], numbers) for numbers in (_SMALL, _LARGE))
+    bytes_per_us = 4 * (_LARGE - _SMALL) / max(large_us - small_us, _LEAST_US)
+    latency_us = max(0.0, small_us - 4 * _SMALL / bytes_per_us)
+    document = json.loads(cluster)
+    names = {f"{a.name}>{b.name}" for a in places for b in places}
+    for link in document["physical"]["links"]:
+        if link["name"] in names:
+            link.update(bandwidth_bytes_per_us=bytes_per_us, latency_us=latency_us)
+    return json.dumps(document, indent=2) + "\n"
 
 
 @contextlib.contextmanager

@@ -7,7 +7,9 @@ import copy
 import inspect
 import operator
 import os
+import statistics
 import threading
+import time
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 import torch
@@ -82,48 +84,49 @@ def dispatched(model: Any, device_map: Mapping[str, str]) -> Any:
 
 
 class _Segment:
-    """Operators of one device between two exchanges with others."""
+    """Modules of one device that hang together, between two exchanges with other devices."""
 
     def __init__(self, device: str, level: int) -> None:
         self.device, self.level = device, level
         self.nodes: list[Any] = []
         self.reads: list[Any] = []  # nodes of other segments
         self.gives: list[Any] = []  # nodes that others read
-        self.ended = threading.Event()
-        self.returned = threading.Event()  # gradients were handed on
+        self.producers: list[_Segment] = []
+        self.readers: list[_Segment] = []
+        self.leaves: dict[Any, torch.Tensor] = {}  # what it reads, for autograd to end at
 
 
 class PlacedStep:
     """A training step of a model whose modules are on several devices, each some cores of a CPU.
 
-    Each device is a thread on its cores. It runs its modules in segments: a segment begins when what it reads was made,
-    and copies that from other devices. Autograd then runs segment by segment backwards, and gradients are copied
-    likewise. Last, each device updates its own parameters.
+    Each device is a thread on its cores. It runs its modules in segments, as soon as what a segment reads was made, and
+    copies that from other devices. Autograd then runs segment by segment backwards, and gradients are copied likewise.
+    Last, each device updates its own parameters.
     """
 
     def __init__(self, model: Any, inputs: Any, loss: Callable[[Any], Any], optimizer: Callable[[Any], Any],
                  device_map: Mapping[str, str], places: Sequence[Place]) -> None:
-        for module in model.modules():  # what another device reads must not be overwritten
-            if getattr(module, "inplace", False) is True:
-                module.inplace = False
         self.loss, self.device_map = loss, device_map
         self.devices = [place.name for place in places]
         self.interpreter, self.values = _traced(model, inputs)
         self.segments = self._segments()
-        self.failure: Optional[BaseException] = None
+        self.in_place = self._in_place()
         owner: dict[int, tuple[Any, str]] = {}  # the first device that reads a parameter updates it
-        self.others: dict[str, list[_Segment]] = {device: [] for device in self.devices}
+        self.awaited: dict[str, set[_Segment]] = {device: set() for device in self.devices}
         for segment in self.segments:
             for parameter in (each for node in segment.nodes for each in self._parameters_of(node)):
                 device = owner.setdefault(id(parameter), (parameter, segment.device))[1]
-                if device != segment.device:
-                    self.others[device].append(segment)
+                self.awaited[device].add(segment)
         self.optimizers = {}
         for device in self.devices:
             if own := [parameter for parameter, of in owner.values() if of == device]:
                 self.optimizers[device] = optimizer(own)
-        self.begin, self.end = (threading.Barrier(len(places) + 1) for _ in range(2))
+        self.changed = threading.Condition()  # guards what follows
+        self.ended: set[_Segment] = set()  # forward
+        self.returned: set[_Segment] = set()  # backward
+        self.failure: Optional[BaseException] = None
         self.is_over = False
+        self.begin, self.end = (threading.Barrier(len(places) + 1) for _ in range(2))
         self.threads = [threading.Thread(target=self._run, args=(place,), daemon=True) for place in places]
         for thread in self.threads:
             thread.start()
@@ -141,9 +144,8 @@ class PlacedStep:
         device = device_of(path, self.device_map) if isinstance(path, str) else None
         return device or (self.segment_of[read[0]].device if read else self.devices[0])
 
-    # Level: the most exchanges on any path to a node. Segments of one device and level depend on lower levels only.
+    # Level: the most exchanges on any path to a node. So segments of one level do not depend on each other.
     def _segments(self) -> list[_Segment]:
-        segments: dict[tuple[int, str], _Segment] = {}
         self.segment_of: dict[Any, _Segment] = {}
         for node in self.interpreter.module.graph.nodes:
             if node.op == "get_attr":
@@ -155,100 +157,132 @@ class PlacedStep:
                 device = self._device_of(node, read)
                 level = max((self.segment_of[each].level + (self.segment_of[each].device != device) for each in read),
                             default=0)
-                self.segment_of[node] = segments.setdefault((level, device), _Segment(device, level))
-                self.segment_of[node].nodes.append(node)
+                own = _Segment(device, level)
+                for each in dict.fromkeys(self.segment_of[each] for each in read):
+                    if (each.device, each.level) == (device, level):  # now they hang together
+                        own.nodes += each.nodes
+                own.nodes.append(node)
+                self.segment_of.update(dict.fromkeys(own.nodes, own))
+        place = {node: index for index, node in enumerate(self.interpreter.module.graph.nodes)}
         results = [node for node in pytree.tree_flatten(self.results)[0] if node in self.segment_of]
-        end = _Segment(self.segment_of[results[-1]].device, 1 + max(segment.level for segment in segments.values()))
-        segments[end.level, end.device] = end  # the loss
-        for segment in segments.values():
+        segments = list(dict.fromkeys(self.segment_of.values()))
+        end = _Segment(self.segment_of[results[-1]].device, 1 + max(segment.level for segment in segments))  # the loss
+        for segment in [*segments, end]:
+            segment.nodes.sort(key=place.__getitem__)
             wanted = results if segment is end else [each for node in segment.nodes for each in node.all_input_nodes]
             segment.reads = [node for node in dict.fromkeys(wanted)
                              if node in self.segment_of and self.segment_of[node] is not segment]
-            for node in segment.reads:
-                if node not in self.segment_of[node].gives:
-                    self.segment_of[node].gives.append(node)
-        return [segments[key] for key in sorted(segments)]
+            segment.producers = list(dict.fromkeys(self.segment_of[node] for node in segment.reads))
+            for producer in segment.producers:
+                producer.readers.append(segment)
+                producer.gives = list(dict.fromkeys([*producer.gives, *(
+                    node for node in segment.reads if self.segment_of[node] is producer)]))
+        return sorted(segments, key=lambda segment: (segment.level, place[segment.nodes[0]])) + [end]
+
+    def _in_place(self) -> dict[Any, bool]:
+        """Says of each call of a module that works in place whether it may: nobody else reads what it overwrites."""
+        found = {}
+        for node in self.segment_of:
+            if node.op == "call_module" and getattr(self.interpreter.fetch_attr(node.target), "inplace", False) is True:
+                read = node.args[0]
+                found[node] = self.segment_of.get(read) is self.segment_of[node] and len(read.users) == 1
+        return found
 
     def _forward(self, segment: _Segment) -> None:
         values = dict(self.values)
         written = {node.args[0] for node in segment.nodes if node.args and _writes(node)}
-        self.leaves[segment] = {}
+        segment.leaves = {}
         for node in segment.reads:
-            producer = self.segment_of[node]
-            producer.ended.wait()
             made = self.made[node]
             if isinstance(made, torch.Tensor):
-                is_copied = producer.device != segment.device
-                leaf = made.detach().clone() if is_copied else made.detach()
+                if self.segment_of[node].device != segment.device:  # one copy for all its readers there
+                    key = node, segment.device
+                    if key not in self.copies:
+                        self.copies[key] = made.detach().clone()
+                    leaf = self.copies[key].detach()
+                else:
+                    leaf = made.detach()
                 if made.requires_grad:
-                    self.leaves[segment][node] = leaf.requires_grad_()
+                    segment.leaves[node] = leaf.requires_grad_()
                     if node in written:  # autograd does not let a leaf be overwritten
                         leaf = leaf.clone()
                 made = leaf
             values[node] = made
         for node in segment.nodes:
+            if node in self.in_place:
+                self.interpreter.fetch_attr(node.target).inplace = self.in_place[node]
             values[node] = getattr(self.interpreter, node.op)(node.target, _of(node.args, values),
                                                               _of(node.kwargs, values))
         self.made.update({node: values[node] for node in segment.gives})
         if segment is self.segments[-1]:
             self.made["loss"] = self.loss(_of(self.results, values))
-        segment.ended.set()
 
     def _backward(self, segment: _Segment) -> None:
         if segment is self.segments[-1]:
             self.made.pop("loss").backward()
-        else:
-            tensors, gradients = [], []
-            for node in segment.gives:
-                total = None
-                for reader in self.segments:
-                    if node not in reader.reads:
-                        continue
-                    reader.returned.wait()
-                    leaf = self.leaves[reader].get(node)
-                    if leaf is None or leaf.grad is None:
-                        continue
-                    own = leaf.grad.clone() if reader.device != segment.device else leaf.grad
-                    total = own if total is None else total + own
-                if total is not None:
-                    tensors.append(self.made[node])
-                    gradients.append(total)
-            if tensors:
-                torch.autograd.backward(tensors, gradients)
-        segment.returned.set()
+            return
+        tensors, gradients = [], []
+        for node in segment.gives:
+            total = None
+            for reader in segment.readers:
+                leaf = reader.leaves.get(node)
+                if leaf is None or leaf.grad is None:
+                    continue
+                own = leaf.grad.clone() if reader.device != segment.device else leaf.grad
+                total = own if total is None else total + own
+            if total is not None:
+                tensors.append(self.made[node])
+                gradients.append(total)
+        if tensors:
+            torch.autograd.backward(tensors, gradients)
+
+    def _work(self, device: str) -> None:
+        """Runs a device's part of a step: of what is ready, always what comes first."""
+        own = [segment for segment in self.segments if segment.device == device]
+        left = [(self._forward, each, self.ended, each.producers, self.ended) for each in own]
+        left += [(self._backward, each, self.returned, each.readers or [each],
+                  self.returned if each.readers else self.ended) for each in reversed(own)]
+        while left:
+            with self.changed:
+                while True:
+                    if self.failure is not None:
+                        return
+                    ready = next((task for task in left if task[4].issuperset(task[3])), None)
+                    if ready is not None:
+                        break
+                    self.changed.wait()
+            run, segment, done, _, _ = ready
+            run(segment)
+            left.remove(ready)
+            with self.changed:
+                done.add(segment)
+                self.changed.notify_all()
+        if device in self.optimizers:
+            with self.changed:
+                self.changed.wait_for(lambda: self.failure or self.returned.issuperset(self.awaited[device]))
+            self.optimizers[device].step()
 
     def _run(self, place: Place) -> None:
         os.sched_setaffinity(0, place.cores)
         torch.set_num_threads(len(place.cores))
-        own = [segment for segment in self.segments if segment.device == place.name]
         with torch.enable_grad():
             while True:
                 self.begin.wait()
                 if self.is_over:
                     return
                 try:
-                    optimizer = self.optimizers.get(place.name)
-                    for segment in own:
-                        self._forward(segment)
-                    for segment in reversed(own):
-                        self._backward(segment)
-                    for segment in self.others[place.name]:
-                        segment.returned.wait()
-                    if optimizer:
-                        optimizer.step()
+                    self._work(place.name)
                 except BaseException as error:  # raised by who waits for the step
-                    self.failure = self.failure or error
-                    for segment in self.segments:  # nobody waits for what will not come
-                        segment.ended.set()
-                        segment.returned.set()
+                    with self.changed:
+                        self.failure = self.failure or error
+                        self.changed.notify_all()
                 self.end.wait()
 
     def __call__(self) -> None:
         self.made: dict[Any, Any] = {}
-        self.leaves: dict[Any, dict[Any, torch.Tensor]] = {}
-        for segment in self.segments:
-            segment.ended.clear()
-            segment.returned.clear()
+        self.copies: dict[Any, torch.Tensor] = {}
+        self.ended.clear()
+        self.returned.clear()
         for optimizer in self.optimizers.values():
             optimizer.zero_grad()
         self.begin.wait()
@@ -262,6 +296,32 @@ class PlacedStep:
         self.begin.wait()
         for thread in self.threads:
             thread.join()
+
+
+def exchange_us(places: Sequence[Place], numbers: int, rounds: int = 30) -> float:
+    """Returns how long a tensor takes from one of two CPU devices to the other: to be told, and to copy it."""
+    changed = threading.Condition()
+    given: list[Any] = [torch.zeros(numbers)]
+    times: list[float] = []
+
+    def run(turn: int) -> None:
+        os.sched_setaffinity(0, places[turn].cores)
+        for count in range(turn, 2 * rounds, 2):
+            with changed:
+                changed.wait_for(lambda count=count: len(given) > count)
+            made = given[count].clone()
+            with changed:
+                given.append(made)
+                given[count] = None
+                times.append(time.perf_counter())
+                changed.notify_all()
+
+    threads = [threading.Thread(target=run, args=(turn,)) for turn in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return 1e6 * statistics.median(after - before for before, after in zip(times, times[1:]))
 
 
 def _traced(model: Any, inputs: Any) -> tuple[torch.fx.Interpreter, dict[Any, Any]]:

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -112,7 +113,12 @@ void raise_peak(double& peak, std::span<const OpMeasurement> measurements, RateO
 
 // Fits the classes of a profile whose measurements and peaks are set.
 void fit_classes(DeviceProfile& profile, Calibration& calibration, std::string& notes) {
-  const std::vector<ClassSample> all = samples_of(profile, profile.measured.all());
+  // A time no longer than its own deviation, as of a bias within its product, tells no rate.
+  std::vector<OpMeasurement> clear;
+  std::ranges::copy_if(
+      profile.measured.all(), std::back_inserter(clear),
+      [](const OpMeasurement& of) { return of.relative_deviation < kMaxRelativeDeviation; });
+  const std::vector<ClassSample> all = samples_of(profile, clear);
   std::vector<std::string> too_few;
   Errors all_estimates;
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {

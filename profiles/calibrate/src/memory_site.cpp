@@ -74,7 +74,8 @@ std::int64_t bytes_of_row(const Output& table, const Output& rows) {
 // A gather of several rows for each of its own, such as `embedding_bag`, reads so many more bytes
 // than it writes, and has so many ids.
 std::int64_t lookups_of(const OpSite& site, std::int64_t row_bytes) {
-  const auto& [op, inputs] = site;
+  const Op& op = site.op;
+  const std::vector<Output>& inputs = site.inputs;
   const std::int64_t ids = inputs.size() > 1 ? inputs[1].bytes / size_of(inputs[1].type) : 1;
   const std::int64_t id_bytes = inputs.size() > 1 ? inputs[1].bytes : 0;
   const std::int64_t bytes = std::max(op.outputs[0].bytes, std::int64_t{1});
