@@ -23,7 +23,7 @@ constexpr std::int32_t kMaxCount = std::numeric_limits<std::int32_t>::max();
 
 OpMeasurement read_measurement(const JsonCursor& json) {
   json.expect_only({"kind", "shape", "type", "attributes", "us", "relative_deviation", "spread",
-                    "runs", "library", "flops", "bytes"});
+                    "warm_us", "runs", "library", "flops", "bytes"});
   OpMeasurement measurement;
   measurement.key.kind = json.at("kind").non_empty_text();
   for (const JsonCursor& dimension : json.at("shape").elements()) {
@@ -39,6 +39,9 @@ OpMeasurement read_measurement(const JsonCursor& json) {
   measurement.us = json.at("us").number(kMinUs, kMaxUs);
   if (const auto deviation = json.find("relative_deviation", "spread")) {
     measurement.relative_deviation = deviation->number(0, kMaxRelativeDeviation);
+  }
+  if (const auto warm_us = json.find("warm_us")) {
+    measurement.warm_us = warm_us->number(0, kMaxUs);
   }
   measurement.runs = static_cast<std::int32_t>(json.at("runs").integer(1, kMaxCount));
   measurement.library = json.at("library").non_empty_text();

@@ -88,6 +88,9 @@ Json to_json(const OpMeasurement& measurement) {
   }
   json.add("us", measurement.us);
   json.add("relative_deviation", measurement.relative_deviation);
+  if (measurement.warm_us != 0) {
+    json.add("warm_us", measurement.warm_us);
+  }
   json.add("runs", measurement.runs);
   json.add("library", measurement.library);
   json.add("flops", measurement.flops);

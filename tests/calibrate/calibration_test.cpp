@@ -2,7 +2,7 @@
 
 #include <emplace/calibrate/calibration.hpp>
 
-#include <calibrate/hashing_device.hpp>
+#include <calibrate/fake_device.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,14 +28,14 @@ std::vector<OpSite> four_sites() {
 
 // A GPU and a CPU, of which the GPU is measured first.
 struct GpuAndCpu {
-  HashingDevice gpu{"gpu:0", DeviceKind::kGpu};
-  HashingDevice cpu{"cpu:0"};
+  FakeDevice gpu{"gpu:0", DeviceKind::kGpu};
+  FakeDevice cpu{"cpu:0"};
   std::vector<ComputeDevice*> devices = {&gpu, &cpu};
   std::atomic<bool> stop{false};
   CalibrationOptions options = {
       .name = "lab",
       .date = "2026-11-20",
-      .launches = {{.us = 1, .stream_us = 2}, {.us = 1, .stream_us = 1}},
+      .launches = {{.gap_us = 1, .host_us = 2}, {.gap_us = 1}},
       .sampling = {.warm_up_runs = 1, .runs = 2, .max_copy_bytes = 256, .stop = &stop}};
 
   CalibratedMachine calibrate_until(const std::string& note) {
@@ -107,6 +107,49 @@ TEST(Calibration, TakesWhatAFrameworkMeasuredAndMeasuresTheRest) {
     EXPECT_NE(measured.library, "torch");
   }
   EXPECT_EQ(result.cluster.profiles[0].launch_us, 1);
+  EXPECT_EQ(result.cluster.host.launch_us, 2);
+}
+
+TEST(Calibration, TellsHowLongAFrameworkTakesToLaunchAKernel) {
+  GpuAndCpu machine;
+  machine.options.samples = {.sources = {{.name = "torch"}}};
+  for (const auto& [kind, kernels] : {std::pair("relu", 1), std::pair("add", 3)}) {
+    machine.options.samples.samples.push_back({.device = "gpu:0",
+                                               .key = {.kind = kind, .shape = {100}},
+                                               .us = 5,
+                                               .kernels = kernels,
+                                               .host_us = 10});
+  }
+  const CalibratedMachine result =
+      calibrate(machine.devices, four_sites(), machine.options, kSilent);
+  EXPECT_EQ(result.cluster.host.launch_us, 5);  // 20 us for 4 kernels
+}
+
+TEST(Calibration, TakesTheLatencyOfALinkFromMessagesThatAreWaitedFor) {
+  FakeDevice one("gpu:0", DeviceKind::kGpu);
+  FakeDevice other("gpu:1", DeviceKind::kGpu);
+  one.message = 7.5;
+  ComputeDevice* const devices[] = {&one, &other};
+  const CalibratedMachine result =
+      calibrate(devices, four_sites(),
+                {.name = "lab",
+                 .date = "2026-11-29",
+                 .launches = {{}, {}},
+                 .sampling = {.warm_up_runs = 1, .runs = 2, .max_copy_bytes = 256}},
+                kSilent);
+  EXPECT_EQ(result.cluster.topology.latency_us(0, 1), 7.5);
+  EXPECT_EQ(result.cluster.topology.latency_us(1, 0), 7.5);
+}
+
+TEST(Calibration, TellsTheClocksAtWhichOpsRan) {
+  GpuAndCpu machine;
+  double mhz = 1700;
+  machine.gpu.next_run = [&] { return TimedRun{.us = 1, .mhz = mhz += 1}; };
+  const CalibratedMachine result =
+      calibrate(machine.devices, four_sites(), machine.options, kSilent);
+  EXPECT_THAT(result.cluster.profiles[0].calibration->clocks,
+              testing::MatchesRegex("multiprocessors 17.. to 17.. MHz, 4 ops"));
+  EXPECT_EQ(result.cluster.profiles[1].calibration->clocks, "");
 }
 
 TEST(Calibration, TellsThatNoCopyConnectsDevicesBeforeItMeasuresOps) {

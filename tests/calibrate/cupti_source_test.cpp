@@ -66,9 +66,9 @@ TEST_F(CuptiSource, RecordsAllKindsThatTimesNeedUntilItIsGone) {
   {
     const auto source = open_cupti();
     EXPECT_EQ(source->why_none(), "");
-    // Copies, memsets, driver, runtime, devices, concurrent kernels, environment, peer copies,
-    // external ids, NVLink, PCIe.
-    EXPECT_THAT(cupti_->enabled, ElementsAre(1, 2, 4, 5, 8, 10, 20, 22, 39, 40, 46));
+    // Copies, memsets, driver, runtime, devices, concurrent kernels, peer copies, external ids,
+    // NVLink, PCIe.
+    EXPECT_THAT(cupti_->enabled, ElementsAre(1, 2, 4, 5, 8, 10, 22, 39, 40, 46));
   }
   EXPECT_THAT(cupti_->enabled, IsEmpty());
 }
@@ -187,20 +187,6 @@ TEST_F(CuptiSource, ReadsExternalIdsOfOursOnly) {
   ASSERT_EQ(log.links.size(), 1);
   EXPECT_EQ(log.links[0].external_id, 0xffff'ffff'ffff'fff0);
   EXPECT_EQ(log.links[0].correlation, 12);
-}
-
-TEST_F(CuptiSource, ReadsClocksButNoTemperature) {
-  const auto sample = [](U32 kind) {
-    return RawRecord(20, 40).put<U32>(4, 1).put<U64>(8, 900).put<U32>(16, kind);
-  };
-  const ActivityLog log = log_of({sample(1).put<U32>(20, 1755).put<U32>(24, 2619).put<U32>(36, 4),
-                                  sample(2).put<U32>(20, 61), raw_clock(0, 1980, 0)});
-  ASSERT_EQ(log.clocks.size(), 1);
-  EXPECT_EQ(log.clocks[0].time_ns, 900);
-  EXPECT_EQ(log.clocks[0].device, 1);
-  EXPECT_EQ(log.clocks[0].sm_mhz, 1755);
-  EXPECT_EQ(log.clocks[0].memory_mhz, 2619);
-  EXPECT_EQ(log.clocks[0].throttle_reasons, 4);
 }
 
 TEST_F(CuptiSource, ReadsADevice) {

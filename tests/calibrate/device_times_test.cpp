@@ -25,7 +25,7 @@ struct Untimed {
   U32 correlation = 0;
 };
 
-using Record = std::variant<DeviceWork, ExternalLink, ClockSample, DeviceActivity, Untimed>;
+using Record = std::variant<DeviceWork, ExternalLink, Untimed>;
 
 ActivityLog log_of(const std::vector<Record>& records) {
   ActivityLog log;
@@ -36,10 +36,6 @@ ActivityLog log_of(const std::vector<Record>& records) {
             log.work.push_back(record);
           } else if constexpr (std::is_same_v<T, ExternalLink>) {
             log.links.push_back(record);
-          } else if constexpr (std::is_same_v<T, ClockSample>) {
-            log.clocks.push_back(record);
-          } else if constexpr (std::is_same_v<T, DeviceActivity>) {
-            log.devices.push_back(record);
           } else {
             log.untimed.push_back(record.correlation);
           }
@@ -61,13 +57,6 @@ Record link(std::uint64_t id, U32 correlation) {
   return ExternalLink{.external_id = id, .correlation = correlation};
 }
 
-Record clock(std::uint64_t time, U32 mhz, U32 reasons, U32 device = 0) {
-  return ClockSample{.time_ns = time, .device = device, .sm_mhz = mhz, .throttle_reasons = reasons};
-}
-
-// A device of 2000 MHz.
-Record device() { return DeviceActivity{.core_khz = 2'000'000}; }
-
 TEST(DeviceTimes, CoverAllWorkOfAnId) {
   // Launched by three calls under id 42; two overlap for 1 us.
   const auto times = times_of({
@@ -83,7 +72,6 @@ TEST(DeviceTimes, CoverAllWorkOfAnId) {
   EXPECT_EQ(time.busy_us, 5 + 0.5);
   EXPECT_EQ(time.records, 3);
   EXPECT_EQ(time.lost, 0);
-  EXPECT_FALSE(time.throttled);
 }
 
 TEST(DeviceTimes, CountsAllKernelsOfAGraphUnderTheIdOfItsLaunch) {
@@ -133,58 +121,6 @@ TEST(DeviceTimes, OfEqualRunsTheOneWithFewerRecordsLostSome) {
   EXPECT_EQ(times.at(3).lost, 1);
 }
 
-// Bits: 1 idle, 2 clocks set by the user, 4 power, 8 slowdown by hardware, 0x40000000 cannot tell.
-TEST(DeviceTimes, TellsThrottlingFromReasonsOfTheClock) {
-  const auto throttled = [](std::vector<Record> samples) {
-    samples.insert(samples.end(), {link(1, 1), work(100, 200, 1)});
-    return times_of(samples).at(1).throttled;
-  };
-  EXPECT_FALSE(throttled({}));
-  EXPECT_FALSE(throttled({clock(150, 1980, 0)}));
-  EXPECT_FALSE(throttled({clock(150, 345, 1)}));
-  EXPECT_FALSE(throttled({clock(150, 1200, 2)}));
-  EXPECT_FALSE(throttled({clock(150, 1980, 0x4000'0000)}));
-  EXPECT_TRUE(throttled({clock(150, 1700, 4)}));
-  EXPECT_TRUE(throttled({clock(150, 900, 8)}));
-  EXPECT_TRUE(throttled({clock(150, 1700, 0x8000'0000)}));
-}
-
-TEST(DeviceTimes, TellsThrottlingFromAClockBelowTheTopOne) {
-  const auto throttled = [](std::uint32_t mhz, std::uint32_t reasons) {
-    return times_of({device(), clock(150, mhz, reasons), link(1, 1), work(100, 200, 1)})
-        .at(1)
-        .throttled;
-  };
-  EXPECT_FALSE(throttled(1800, 0));  // 90 % of 2000 MHz
-  EXPECT_TRUE(throttled(1799, 0));
-  EXPECT_TRUE(throttled(1799, 0x4000'0000));
-  EXPECT_FALSE(throttled(345, 1));   // idle before the work came
-  EXPECT_FALSE(throttled(1200, 2));  // as the user wants
-}
-
-TEST(DeviceTimes, AsksTheLastSampleBeforeThoseDuringAndTheFirstAfterTheWork) {
-  // Samples at 100, 200, ... of which one is throttled; work from 310 to 490.
-  const auto throttled = [](std::uint64_t when) {
-    std::vector<Record> records{link(1, 1), work(310, 490, 1)};
-    for (std::uint64_t time = 100; time <= 800; time += 100) {
-      records.push_back(clock(time, 1980, time == when ? 4 : 0));
-    }
-    return times_of(records).at(1).throttled;
-  };
-  EXPECT_FALSE(throttled(200));
-  EXPECT_TRUE(throttled(300));
-  EXPECT_TRUE(throttled(400));
-  EXPECT_TRUE(throttled(500));
-  EXPECT_FALSE(throttled(600));
-}
-
-TEST(DeviceTimes, AsksOnlyTheClockOfTheDeviceAtWork) {
-  const auto times = times_of(
-      {link(1, 1), link(2, 2), work(100, 200, 1), work(100, 200, 2, 1), clock(150, 1000, 4, 1)});
-  EXPECT_FALSE(times.at(1).throttled);
-  EXPECT_TRUE(times.at(2).throttled);
-}
-
 // Each nanosecond that some interval covers, counted one by one.
 double covered_us(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& intervals) {
   std::set<std::uint64_t> covered;
@@ -198,7 +134,7 @@ double covered_us(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& in
 
 TEST(DeviceTimes, AreTheSameInAnyOrderOfRecords) {
   test::expect_always([] {
-    std::vector<Record> records{device()};
+    std::vector<Record> records;
     std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::uint64_t>>> expected;
     for (U32 correlation = 1; correlation <= 12; ++correlation) {
       const std::uint64_t id = test::below(4);
@@ -210,11 +146,7 @@ TEST(DeviceTimes, AreTheSameInAnyOrderOfRecords) {
         records.push_back(work(start, end, correlation));
         expected[id].emplace_back(start, end);
       }
-      if (test::below(4) == 0) {
-        records.push_back(clock(1 + test::below(150), 2000, static_cast<U32>(4 * test::below(2))));
-      }
     }
-    const auto in_order = times_of(records);
     for (std::size_t i = records.size(); i > 1; --i) {
       std::swap(records[i - 1], records[test::below(i)]);
     }
@@ -224,7 +156,6 @@ TEST(DeviceTimes, AreTheSameInAnyOrderOfRecords) {
       const DeviceTime& time = shuffled.at(id);
       RC_ASSERT(time.records == static_cast<std::int32_t>(intervals.size()));
       RC_ASSERT(time.busy_us == covered_us(intervals));
-      RC_ASSERT(time.throttled == in_order.at(id).throttled);
     }
   });
 }

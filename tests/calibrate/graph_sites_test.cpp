@@ -32,10 +32,10 @@ TEST(OpSite, TellsWhatAnOpReadsInTheOrderOfItsInputs) {
   EXPECT_THAT(site.inputs[1].shape, ElementsAre(4, 5));
   EXPECT_THAT(site.producers, ElementsAre("input", "variable"));
   EXPECT_EQ(sites_json(std::span(&site, 1)),
-            R"([{"kind": "matmul", "type": "float32", "shape": [3, 5, 4], "attributes": "", )"
-            R"("flops": 0, "bytes": 0, "inputs": [{"shape": [3, 4], "type": "float32"}, )"
-            R"({"shape": [4, 5], "type": "float32"}], "producers": ["input", "variable"], )"
-            R"("outputs": []}])");
+            R"([{"kind":"matmul","type":"float32","shape":[3,5,4],"attributes":"","flops":0,)"
+            R"("bytes":0,"inputs":[{"shape":[3,4],"type":"float32"},)"
+            R"({"shape":[4,5],"type":"float32"}],"producers":["input","variable"],)"
+            R"("outputs":[]}])");
 }
 
 // VGG-16 has 13 convolutions of 9 distinct sizes: conv3_2 and conv3_3, conv4_2 and conv4_3, and all

@@ -30,19 +30,7 @@ TEST(MachineFacts, TellEachGpuAndLinkOnce) {
             "used: 18 NVLinks with 450 GB/s through a switch.");
 }
 
-TEST(MachineFacts, TellTheRangeOfClocks) {
-  ActivityLog log;
-  log.clocks = {{.sm_mhz = 1980, .memory_mhz = 3201},
-                {.sm_mhz = 345, .memory_mhz = 3201},
-                {.sm_mhz = 1755, .memory_mhz = 2619}};
-  EXPECT_EQ(describe_clocks(log),
-            "multiprocessors 345 to 1980 MHz, memory 2619 to 3201 MHz, 3 samples");
-}
-
-TEST(MachineFacts, AreEmptyWithoutRecords) {
-  EXPECT_EQ(describe_machine({}), "");
-  EXPECT_EQ(describe_clocks({}), "");
-}
+TEST(MachineFacts, AreEmptyWithoutRecords) { EXPECT_EQ(describe_machine({}), ""); }
 
 }  // namespace
 }  // namespace emplace::calibrate::machine_facts_test

@@ -95,6 +95,32 @@ host_us,kind,device,shape,type,attributes,flops,bytes,us,runs,deviation,kernels,
   EXPECT_THAT(refused("2.5,", "-1,"), HasSubstr("'host_us'"));
 }
 
+TEST(SampleTable, IsReadAsItWasWritten) {
+  const SampleSource source{
+      .name = "emplace", .location = "this machine", .version = "2026-11-29", .licence = "none"};
+  const OpSample sample{.site = {.op = {.name = "y",
+                                        .kind = "matmul",
+                                        .attributes = GemmAttributes{.trans_b = true},
+                                        .shape = {8, 4, 2},
+                                        .flops = 128,
+                                        .bytes_read = 100,
+                                        .bytes_written = 56,
+                                        .outputs = {{.type = DataType::kFloat16}}}},
+                        .time = {.median_us = 3.25, .relative_deviation = 0.125, .runs = 20}};
+  const SampleTable table = parse_sample_table(
+      sample_table_head(source) + sample_table_row("gpu:0", sample, source), "table.csv");
+  EXPECT_EQ(table.sources, std::vector{source});
+  ASSERT_EQ(table.samples.size(), 1U);
+  const TableSample& found = table.samples[0];
+  EXPECT_EQ(found.device, "gpu:0");
+  EXPECT_EQ(found.key, key_of(sample.site.op));
+  EXPECT_EQ(found.flops, 128);
+  EXPECT_EQ(found.bytes, 156);
+  EXPECT_EQ(found.us, 3.25);
+  EXPECT_EQ(found.runs, 20);
+  EXPECT_EQ(found.relative_deviation, 0.125);
+}
+
 constexpr double kBandwidth = 900e3;  // of the v100
 constexpr double kPeak = 15.6672e6;
 

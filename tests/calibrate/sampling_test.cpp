@@ -1,6 +1,7 @@
 #include <emplace/calibrate/sampling.hpp>
 
-#include <calibrate/hashing_device.hpp>
+#include <calibrate/fake_device.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +59,7 @@ Summary measured_relu(ComputeDevice& device) {
 }
 
 TEST(Sampling, StopsWhenToldAndKeepsWhatWasMeasured) {
-  HashingDevice device("cpu:0");
+  FakeDevice device("cpu:0");
   device.next_run = [] { return TimedRun{.us = 12}; };
   std::vector<OpSite> sites = {site("relu"), site("add"), site("mul"), site("tanh")};
   sites[0].op.flops = 30'000'000;  // guessed to take as long as the other three: 1 + 3 of 7
@@ -75,7 +76,7 @@ TEST(Sampling, StopsWhenToldAndKeepsWhatWasMeasured) {
   EXPECT_EQ(done[0], 0);
   EXPECT_DOUBLE_EQ(done[1], 4.0 / 7);
 
-  HashingDevice other("cpu:1");
+  FakeDevice other("cpu:1");
   ComputeDevice* const devices[] = {&device, &other};
   EXPECT_FALSE(measure_copies(devices, {.stop = &stop}, kSilent).is_complete);
 }
@@ -83,7 +84,7 @@ TEST(Sampling, StopsWhenToldAndKeepsWhatWasMeasured) {
 TEST(Sampling, LeavesOutWhatIsMeasuredWhileItIsStopped) {
   std::atomic<bool> stop{false};
   int runs_left = 30;
-  HashingDevice device("cpu:0");
+  FakeDevice device("cpu:0");
   device.next_run = [&] {
     stop = --runs_left <= 0;
     return TimedRun{.us = 12};
@@ -97,7 +98,7 @@ TEST(Sampling, LeavesOutWhatIsMeasuredWhileItIsStopped) {
 
   stop = false;
   runs_left = 30;
-  HashingDevice other("cpu:1");
+  FakeDevice other("cpu:1");
   ComputeDevice* const devices[] = {&other, &device};  // copies are timed where they go
   const CopySamples copies = measure_copies(devices, options, kSilent);
   EXPECT_FALSE(copies.is_complete);
@@ -105,7 +106,7 @@ TEST(Sampling, LeavesOutWhatIsMeasuredWhileItIsStopped) {
 }
 
 TEST(Sampling, EndsWhenTheDeviceIsLostAndKeepsWhatWasMeasured) {
-  HashingDevice device("gpu:0");
+  FakeDevice device("gpu:0");
   int ops = 0;
   const Progress count = [&](const ProgressNote&) { ++ops; };
   device.next_run = [&] {
@@ -126,7 +127,7 @@ TEST(Sampling, EndsWhenTheDeviceIsLostAndKeepsWhatWasMeasured) {
 }
 
 TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {
-  HashingDevice device("cpu:0");
+  FakeDevice device("cpu:0");
   device.unsupported = "task";
   device.next_run = [] { return TimedRun{.us = 12}; };
   const OpSite sites[] = {site("relu"), site("task")};
@@ -144,7 +145,7 @@ TEST(Sampling, MeasuresEachOpAndTellsWhatNothingRuns) {
 }
 
 TEST(Sampling, MeasuresAgainWhereRunsDisagreeAndKeepsTheBest) {
-  HashingDevice device("cpu:0");
+  FakeDevice device("cpu:0");
   std::int32_t calls = 0;
   // 3 runs of warm-up and 20 that alternate, then quiet.
   device.next_run = [&] { return TimedRun{.us = ++calls <= 23 && calls % 2 == 0 ? 20.0 : 10.0}; };
@@ -155,7 +156,7 @@ TEST(Sampling, MeasuresAgainWhereRunsDisagreeAndKeepsTheBest) {
 
 // Of 20 runs the profiler keeps one, of 40 all, which differ by 20 %, of 80 one again.
 TEST(Sampling, PrefersManyRunsThatDifferToOneThatDoesNot) {
-  HashingDevice device("cpu:0");
+  FakeDevice device("cpu:0");
   std::int32_t calls = -3;  // of warm-up
   device.next_run = [&] {
     const std::int32_t run = calls++;
@@ -170,7 +171,7 @@ TEST(Sampling, PrefersManyRunsThatDifferToOneThatDoesNot) {
 }
 
 TEST(Sampling, CountsThrottledRunsOfRejectedAttempts) {
-  HashingDevice device("cpu:0");
+  FakeDevice device("cpu:0");
   std::int32_t calls = -3;  // of warm-up
   device.next_run = [&] {
     const bool is_first = ++calls <= 18;
@@ -182,7 +183,7 @@ TEST(Sampling, CountsThrottledRunsOfRejectedAttempts) {
 }
 
 TEST(Sampling, LeavesOutWhatNeverAgreesAndSaysSo) {
-  HashingDevice device("cpu:0");
+  FakeDevice device("cpu:0");
   std::int32_t calls = 0;
   device.next_run = [&] { return TimedRun{.us = ++calls % 2 == 0 ? 25.0 : 10.0}; };
   const OpSite sites[] = {site("relu")};
@@ -191,8 +192,26 @@ TEST(Sampling, LeavesOutWhatNeverAgreesAndSaysSo) {
   EXPECT_THAT(result.unstable, ElementsAre(HasSubstr("relu [100]: ")));
 }
 
+TEST(Sampling, KeepsColdAndWarmTimesAndHandsOnEachSampleAtOnce) {
+  FakeDevice device("gpu:0");
+  device.next_run = [] { return TimedRun{.us = 12, .mhz = 1755}; };
+  device.warm_run = {.us = 8};
+  int ops = 0;
+  std::vector<std::string> handed_on;
+  SamplingOptions options;
+  options.on_sample = [&](const std::string& name, const OpSample& sample) {
+    handed_on.push_back(fmt::format("{} {} {}", name, sample.site.op.kind, ops));
+  };
+  const OpSite sites[] = {site("relu"), site("add")};
+  const OpSamples result = measure_ops(device, sites, options, [&](const ProgressNote&) { ++ops; });
+  EXPECT_EQ(result.samples.at(0).time.median_us, 12);
+  EXPECT_EQ(result.samples.at(0).warm_us, 8);
+  EXPECT_EQ(result.samples.at(0).time.mhz, 1755);
+  EXPECT_THAT(handed_on, ElementsAre("gpu:0 relu 1", "gpu:0 add 2"));
+}
+
 TEST(Sampling, TellsWhichOpDidNotFit) {
-  HashingDevice device("gpu:0");
+  FakeDevice device("gpu:0");
   device.max_bytes = 1000;
   OpSite large = site("relu");
   large.inputs = {{.shape = {1000}, .bytes = 4000}};
@@ -201,7 +220,7 @@ TEST(Sampling, TellsWhichOpDidNotFit) {
 }
 
 TEST(CopySampling, CoversAllSizesDirectionsAndCompany) {
-  HashingDevice devices[] = {HashingDevice("a"), HashingDevice("b"), HashingDevice("c")};
+  FakeDevice devices[] = {FakeDevice("a"), FakeDevice("b"), FakeDevice("c")};
   ComputeDevice* const all[] = {&devices[0], &devices[1], &devices[2]};
   const CopySamples result = measure_copies(all, {.max_copy_bytes = 256}, kSilent);
   // Of each of 6 ordered pairs: 4, 16, 64 and 256 bytes alone, beside the opposite one, and beside
@@ -216,8 +235,23 @@ TEST(CopySampling, CoversAllSizesDirectionsAndCompany) {
   EXPECT_THAT(of_a_to_b, ElementsAre("4", "16", "64", "256", "256b>a", "256a>c"));
 }
 
+TEST(CopySampling, LooksForSwitchesThatGpusShare) {
+  const auto gpu = [](const char* name) { return FakeDevice(name, DeviceKind::kGpu); };
+  FakeDevice devices[] = {gpu("a"), gpu("b"), gpu("c"), gpu("d")};
+  ComputeDevice* const all[] = {&devices[0], &devices[1], &devices[2], &devices[3]};
+  const CopySamples result = measure_copies(all, {.max_copy_bytes = 4}, kSilent);
+  std::vector<std::string> beside;
+  for (const CopySample& sample : result.samples) {
+    if (sample.from == "a" && sample.to == "b" && !sample.beside.empty()) {
+      beside.push_back(sample.beside);
+    }
+  }
+  // The way back, from the same GPU, to the same GPU, and between two others.
+  EXPECT_THAT(beside, ElementsAre("b>a", "a>c", "c>b", "a>d", "d>b", "c>d"));
+}
+
 TEST(CopySampling, TellsWhichMemoryOfTheHostAGpuCopiesFrom) {
-  HashingDevice devices[] = {HashingDevice("gpu:0", DeviceKind::kGpu), HashingDevice("cpu:0")};
+  FakeDevice devices[] = {FakeDevice("gpu:0", DeviceKind::kGpu), FakeDevice("cpu:0")};
   ComputeDevice* const all[] = {&devices[0], &devices[1]};
   const CopySamples result = measure_copies(all, {.max_copy_bytes = 4}, kSilent);
   std::vector<std::string> found;
@@ -235,7 +269,7 @@ TEST(CopySampling, TellsWhichMemoryOfTheHostAGpuCopiesFrom) {
 }
 
 TEST(CopySampling, StopsWhereMemoryEnds) {
-  HashingDevice devices[] = {HashingDevice("a"), HashingDevice("b")};
+  FakeDevice devices[] = {FakeDevice("a"), FakeDevice("b")};
   devices[1].max_bytes = 100;
   ComputeDevice* const all[] = {&devices[0], &devices[1]};
   const CopySamples result = measure_copies(all, {.max_copy_bytes = 256}, kSilent);

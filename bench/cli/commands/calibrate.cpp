@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
+#include <fstream>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,7 @@ struct CalibrateOptions {
   std::string name = "this-machine";
   std::string framework;
   std::string samples;
+  std::string save_samples;
   calibrate::SamplingOptions sampling;
 };
 
@@ -79,6 +81,17 @@ bool calibrate_and_write(const CalibrateOptions& options, std::span<const OpGrap
   if (!options.samples.empty()) {
     how.samples = calibrate::read_sample_table(options.samples);
   }
+  std::ofstream saved;
+  if (!options.save_samples.empty()) {
+    const calibrate::SampleSource source{
+        .name = "emplace", .location = "this machine", .version = how.date, .licence = "none"};
+    saved.open(options.save_samples);
+    saved << calibrate::sample_table_head(source) << std::flush;
+    how.sampling.on_sample = [source, &saved](const std::string& device,
+                                              const calibrate::OpSample& sample) {
+      saved << calibrate::sample_table_row(device, sample, source) << std::flush;
+    };
+  }
   const calibrate::CalibratedMachine calibrated = calibrate::calibrate_machine(
       options.machine, calibrate::distinct_sites(graphs), std::move(how), progress,
       [](const std::string& warning) { note("emplace: warning: " + warning); });
@@ -96,6 +109,9 @@ Outcome run(CalibrateOptions options) {
     throw Error(ErrorCode::kUsage, "--output: expected the name of a file, found '-'");
   }
   expect_writable(options.output);
+  if (!options.save_samples.empty()) {
+    expect_writable(options.save_samples);
+  }
   const std::vector<OpGraph> graphs = load_graphs(options.graphs);
   note_missing_onednn(options.machine);
   const std::atomic<bool>& stop = stop_on_signal();
@@ -149,6 +165,11 @@ void add_calibrate(CLI::App& app, Action& action) {
                    "Take times of ops from this table, and measure only what it lacks")
       ->type_name("FILE")
       ->excludes(framework)
+      ->group("Measurement");
+  command
+      ->add_option("--save-samples", options->save_samples,
+                   "Write the time of each op here as soon as it is measured, for --samples")
+      ->type_name("FILE")
       ->group("Measurement");
   command
       ->add_option("--devices", options->machine.devices,

@@ -85,7 +85,7 @@ std::string to_text(const calibrate::CalibratedMachine& calibration) {
       computed_by += fmt::format("{}{} {}", computed_by.empty() ? "" : ", ", library, ops);
     }
     devices.add_row({device.device, fmt::format("{}", device.ops.samples.size()),
-                     fmt::format("{:.2f}", device.launch.us),
+                     fmt::format("{:.2f}", device.launch.gap_us),
                      device.overlap ? percent_number(*device.overlap) : "", computed_by});
   }
   return devices.to_terminal(false, table_width()) + copies_to_text(calibration.copies) +

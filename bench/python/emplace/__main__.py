@@ -46,6 +46,7 @@ def _options(arguments):
     calibrate.add_argument("--runs", type=int, default=20)
     calibrate.add_argument("--name", default="this-machine")
     calibrate.add_argument("--max-copy", type=int, default=1 << 30)
+    calibrate.add_argument("--save-samples")
     calibrate.add_argument("-o", "--output", required=True)
     calibrate.add_argument("-j", "--threads", type=int, default=0)
     calibrate.set_defaults(command=_calibrate)
@@ -125,6 +126,8 @@ def _calibrate(options):
     finally:
         if is_shown:
             print("\r\033[K", end="", file=sys.stderr)
+    if options.save_samples:
+        result.save_samples(options.save_samples)
     count = sum(not line.startswith("#") for line in result.samples.splitlines()) - 1
     print(f"{count} ops measured by PyTorch; emplace show {options.output} shows what they took")
     if result.left_out:

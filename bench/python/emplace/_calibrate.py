@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import statistics
+import tempfile
 import threading
 import time
 import warnings
@@ -277,8 +278,9 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
     `model` is a torch.nn.Module with its `example_inputs`, a graph (or what load_graph() takes), or a list of graphs.
     `devices` are "cpu", "gpu", both, or parts of the CPU's cores such as "cpu/2". Each op runs eagerly, with its data
     where the op before it left them: on a CPU for as long as the call takes; on a GPU for as long as its kernels run,
-    by torch.profiler. Copies and launches are measured by emplace, and so are ops that PyTorch does not run. `output`
-    is a file for the cluster.
+    by torch.profiler. Copies and launches are measured by emplace, and so are ops that PyTorch does not run. Of a
+    model, steps on the first device tell how much longer its ops take in a step than alone: the step factors of the
+    profile, which `framework=false` leaves out. `output` is a file for the cluster.
     """
     _torch_module()  # says what is missing
     import torch
@@ -301,6 +303,9 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
     for warning in made["warnings"]:
         warnings.warn(warning, stacklevel=2)
     cluster = _with_exchanges(made["cluster"], [place for place in places_of(devices) if place.cores])
+    if training and isinstance(model, torch.nn.Module):
+        cluster = _with_step_factor(cluster, graphs[0], model, example_inputs, places_of(devices)[:1], optimizer, loss,
+                                    targets)
     result = Calibration(samples, cluster, left_out + made["left_out"])
     if output is not None:
         result.save(output)
@@ -324,6 +329,26 @@ def _with_exchanges(cluster: str, places: Sequence[Place]) -> str:
     for link in document["physical"]["links"]:
         if link["name"] in names:
             link.update(bandwidth_bytes_per_us=bytes_per_us, latency_us=latency_us)
+    return json.dumps(document, indent=2) + "\n"
+
+
+_STEPS = 7  # of a model that tell how much longer ops take in it than alone
+
+
+def _with_step_factor(cluster: str, graph: _core.Graph, model: Any, example_inputs: Any, places: Sequence[Place],
+                      optimizer: str, loss: Optional[Callable[..., Any]], targets: Any) -> str:
+    """Returns the cluster in which ops take as much longer as they do in the model's step on the first device."""
+    from emplace import _validate
+    device_map = {"": places[0].name}
+    with tempfile.TemporaryDirectory() as folder:
+        path = FilePath(folder) / "cluster.json"
+        path.write_text(cluster, encoding="utf-8")
+        alone_us = _validate.predicted_us(_core.problem(graph, path), device_map)
+    step_us = _validate.measured_us(model, example_inputs, device_map, places, _STEPS, optimizer, loss, targets)
+    factor = min(max(step_us / alone_us, 0.01), 100)
+    document = json.loads(cluster)
+    profile = next(device["profile"] for device in document["devices"] if device["name"] == places[0].name)
+    profile["step_factors"] = dict.fromkeys(("float32", "tf32", "float16"), factor)
     return json.dumps(document, indent=2) + "\n"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from typing import Any, Callable, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
 
 import numpy
 
 from emplace import _core
-from emplace._calibrate import on_cores, places_of
+from emplace._calibrate import Place, on_cores, places_of
 from emplace._errors import UsageError
 from emplace._models import _torch_module, from_torch
 from emplace._types import Path
@@ -109,6 +109,28 @@ def _median_us(step: Callable[[], None], steps: int) -> float:
     return statistics.median(times[_WARM_UP:])
 
 
+def measured_us(model: Any, example_inputs: Any, device_map: Mapping[str, str], places: Sequence[Place], steps: int,
+                optimizer: str, loss: Optional[Callable[..., Any]], targets: Any) -> float:
+    """Returns how long a training step of a copy of the model takes, as the map places it."""
+    from emplace import _placed_steps, _torch_ops
+    inputs = ((), example_inputs) if isinstance(example_inputs, dict) else (
+        tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,), {})
+    given = targets if isinstance(targets, (tuple, list)) else () if targets is None else (targets,)
+
+    def loss_of(outputs: Any) -> Any:
+        return _placed_steps.default_loss(outputs) if loss is None else loss(outputs, *given)
+
+    with _placed_steps.step_of(model, inputs, loss_of, _torch_ops.OPTIMIZERS[optimizer], device_map,
+                               places) as (step, place):
+        timed = functools.partial(_median_us, step, steps)
+        return timed() if place is None else on_cores(place, timed)
+
+
+def predicted_us(problem: _core.Problem, device_map: Mapping[str, str]) -> float:
+    """Returns how long the step takes in the simulation."""
+    return problem.simulate(numpy.array(_device_of_groups(problem, device_map), numpy.int32)).step_time_us
+
+
 def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "cpu",
              placements: Optional[Mapping[str, Mapping[str, str]]] = None, steps: int = 10, optimizer: str = "adam",
              loss: Optional[Callable[..., Any]] = None, targets: Any = None) -> Validation:
@@ -120,27 +142,14 @@ def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "
     The model is left as it was.
     """
     _torch_module()  # says what is missing
-    from emplace import _placed_steps, _torch_ops
     places = places_of(devices)
     graph = from_torch(model, example_inputs, optimizer=optimizer, loss=loss, targets=targets)
     problem = _core.problem(graph, cluster)
     names = [place.name for place in places]
     if missing := sorted(set(names) - set(problem.devices)):
         raise UsageError(f"cluster {problem.cluster} has no device '{missing[0]}'; it has {', '.join(problem.devices)}")
-    inputs = ((), example_inputs) if isinstance(example_inputs, dict) else (
-        tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,), {})
-    given = targets if isinstance(targets, (tuple, list)) else () if targets is None else (targets,)
-
-    make_optimizer = _torch_ops.OPTIMIZERS[optimizer]
-
-    def loss_of(outputs: Any) -> Any:
-        return _placed_steps.default_loss(outputs) if loss is None else loss(outputs, *given)
-
-    found = []
-    for name, device_map in (placements or _cuts(problem, model, names)).items():
-        predicted = problem.simulate(numpy.array(_device_of_groups(problem, device_map), numpy.int32)).step_time_us
-        with _placed_steps.step_of(model, inputs, loss_of, make_optimizer, device_map, places) as (step, place):
-            timed = functools.partial(_median_us, step, steps)
-            measured = timed() if place is None else on_cores(place, timed)
-        found.append(ValidatedStep(name, predicted, measured, dict(device_map)))
-    return Validation(found)
+    return Validation([
+        ValidatedStep(name, predicted_us(problem, device_map),
+                      measured_us(model, example_inputs, device_map, places, steps, optimizer, loss, targets),
+                      dict(device_map))
+        for name, device_map in (placements or _cuts(problem, model, names)).items()])

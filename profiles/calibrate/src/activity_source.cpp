@@ -32,7 +32,6 @@ class KeepMachine final : public ActivitySource {
       const auto& items = taken.*list;
       (machine_.*list).insert((machine_.*list).end(), items.begin(), items.end());
     };
-    keep(&ActivityLog::clocks);
     keep(&ActivityLog::devices);
     keep(&ActivityLog::pcie);
     keep(&ActivityLog::nvlinks);

@@ -3,7 +3,6 @@
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/calibrate/calibration.hpp>
-#include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/calibrate/fit.hpp>
 
 #include <fmt/format.h>
@@ -99,6 +98,50 @@ void add_overlap(ComputeDevice& device, MeasuredDeviceOps& measured, const Sampl
   }
 }
 
+// At which clocks the device ran ops.
+std::string describe_clocks(std::span<const OpSample> samples) {
+  std::vector<double> clocks;
+  for (const OpSample& sample : samples) {
+    if (sample.time.mhz > 0) {
+      clocks.push_back(sample.time.mhz);
+    }
+  }
+  if (clocks.empty()) {
+    return "";
+  }
+  const auto [least, most] = std::ranges::minmax(clocks);
+  return fmt::format("multiprocessors {:.0f} to {:.0f} MHz, {} ops", least, most, clocks.size());
+}
+
+// A copy is not there before the device that waits for it goes on.
+void add_messages(std::span<const Message> messages, CopyFit& copies) {
+  for (CopyCost& cost : copies.costs) {
+    for (const Message& message : messages) {
+      if ((cost.from == message.one && cost.to == message.other) ||
+          (cost.from == message.other && cost.to == message.one)) {
+        cost.alpha_us = std::max(cost.alpha_us, message.us);
+      }
+    }
+  }
+}
+
+// How long the host takes for a kernel: as the framework launches them, or else as emplace does.
+double host_launch_us(std::span<const MeasuredDeviceOps> devices, const SampleTable& samples) {
+  double us = 0;
+  std::int64_t kernels = 0;
+  for (const TableSample& sample : samples.samples) {
+    us += sample.kernels > 0 ? sample.host_us : 0;
+    kernels += sample.kernels;
+  }
+  if (kernels > 0) {
+    return us / static_cast<double>(kernels);
+  }
+  for (const MeasuredDeviceOps& device : devices) {
+    us = std::max(us, device.launch.host_us);
+  }
+  return us;
+}
+
 MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
                                  std::span<const OpSite> sites, const CalibrationOptions& options,
                                  const Progress& progress, std::vector<std::string>& left_out) {
@@ -121,12 +164,8 @@ MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
 
 std::vector<Launch> measure_launches(std::span<ComputeDevice* const> devices) {
   std::vector<Launch> launches;
-  for (ComputeDevice* const device : devices) {
-    const double stream_us = device->launch_us();
-    const bool is_gpu = device->facts().kind == DeviceKind::kGpu;
-    launches.push_back(
-        {.us = is_gpu ? replayed_launch_us(*device) : stream_us, .stream_us = stream_us});
-  }
+  std::ranges::transform(devices, std::back_inserter(launches),
+                         [](ComputeDevice* device) { return device->launches(); });
   return launches;
 }
 
@@ -189,6 +228,7 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
   }
   std::ranges::move(copies.unstable, std::back_inserter(result.left_out));
   result.copies = fit_copies(copies.samples);
+  add_messages(copies.messages, result.copies);
   std::vector<std::string> names;
   std::ranges::transform(devices, std::back_inserter(names),
                          [](const ComputeDevice* device) { return device->facts().name; });
@@ -217,11 +257,12 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
                                          .summary = fmt::format("{}, measured", facts.product),
                                          .date = options.date,
                                          .source = "emplace calibrate",
-                                         .launch_us = measured.launch.us});
+                                         .clocks = describe_clocks(measured.ops.samples),
+                                         .launch_us = measured.launch.gap_us});
     if (facts.kind == DeviceKind::kGpu) {
       device.profile.provenance.notes += fmt::format(
-          " Launches: {:.2f} us each from a CUDA graph, as here, {:.2f} us by the host.",
-          measured.launch.us, measured.launch.stream_us);
+          " Between two kernels it pauses {:.2f} us; the host launches one in {:.2f} us.",
+          measured.launch.gap_us, measured.launch.host_us);
     }
     if (!measured.ops.below_clock.empty()) {
       device.profile.provenance.notes += fmt::format(
@@ -251,6 +292,7 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
   const bool has_tf32 = std::ranges::any_of(
       devices, [](const ComputeDevice* device) { return device->facts().tf32_flops_per_us > 0; });
   result.cluster.math = has_tf32 ? MathMode::kTf32 : MathMode::kFloat32;
+  result.cluster.host.launch_us = host_launch_us(result.devices, options.samples);
   return result;
 }
 

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,7 +108,7 @@ class CopySampler {
     }
     std::vector<Copy> copies;
     std::ranges::transform(memory, std::back_inserter(copies), &CopyMemory::copy);
-    // A GPU times its copies itself; of two CPUs either does.
+    // A GPU times its copies, and those beside them; of two CPUs either does.
     ComputeDevice& timer = pair.from->facts().kind == DeviceKind::kGpu ? *pair.from : *pair.to;
     try {
       timer.time_copies(copies, options_.warm_up_runs);
@@ -147,6 +149,48 @@ std::vector<HostMemory> host_memories(const ComputeDevice& a, const ComputeDevic
   return {HostMemory::kPinned, HostMemory::kPageable};
 }
 
+bool has_gpu(const Pair& one, const Pair& other) {
+  return std::ranges::any_of(
+      std::array{one.from, one.to, other.from, other.to},
+      [](const ComputeDevice* device) { return device->facts().kind == DeviceKind::kGpu; });
+}
+
+// Returns the next two devices that have no part in `pair`: copies between them may still share a
+// switch with it.
+std::optional<Pair> pair_apart(std::span<ComputeDevice* const> devices, const Pair& pair) {
+  const auto begin = std::ranges::find(devices, pair.from) - devices.begin();
+  std::vector<ComputeDevice*> others;
+  for (std::ptrdiff_t i = 1; i < std::ssize(devices); ++i) {
+    ComputeDevice* const device =
+        devices[static_cast<std::size_t>((begin + i) % std::ssize(devices))];
+    if (device != pair.to) {
+      others.push_back(device);
+    }
+  }
+  if (others.size() < 2) {
+    return std::nullopt;
+  }
+  return Pair{others[0], others[1], host_memories(*others[0], *others[1]).front()};
+}
+
+void measure_messages(std::span<ComputeDevice* const> devices, const SamplingOptions& options,
+                      CopySamples& result) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    for (std::size_t j = i + 1; j < devices.size() && !options.is_stopped(); ++j) {
+      try {
+        if (const auto us = devices[i]->message_us(*devices[j])) {
+          result.messages.push_back(
+              {.one = devices[i]->facts().name, .other = devices[j]->facts().name, .us = *us});
+        }
+      } catch (const DeviceFailure& failure) {
+        result.unstable.push_back(fmt::format("messages between {} and {}: {}",
+                                              devices[i]->facts().name, devices[j]->facts().name,
+                                              failure.what()));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 CopySamples measure_copies(std::span<ComputeDevice* const> devices, const SamplingOptions& options,
@@ -179,13 +223,21 @@ CopySamples measure_copies(std::span<ComputeDevice* const> devices, const Sampli
         sampler.measure_pair(pair, &opposite, beside_bytes);
         for (ComputeDevice* const other : devices) {
           if (other != from && other != to) {
-            const Pair second{from, other, host_memories(*from, *other).front()};
-            sampler.measure_pair(pair, &second, beside_bytes);
+            for (const auto& [source, target] : {std::pair(from, other), std::pair(other, to)}) {
+              const Pair second{source, target, host_memories(*source, *target).front()};
+              if (source == from || has_gpu(pair, second)) {
+                sampler.measure_pair(pair, &second, beside_bytes);
+              }
+            }
           }
+        }
+        if (const auto apart = pair_apart(devices, pair); apart && has_gpu(pair, *apart)) {
+          sampler.measure_pair(pair, &*apart, beside_bytes);
         }
       }
     }
   }
+  measure_messages(devices, options, result);
   return result;
 }
 

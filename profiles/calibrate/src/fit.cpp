@@ -40,6 +40,7 @@ std::vector<OpMeasurement> measurements_of(std::span<const OpSample> samples) {
           {.key = key_of(op),
            .us = sample.time.median_us,
            .relative_deviation = std::min(sample.time.relative_deviation, kMaxRelativeDeviation),
+           .warm_us = sample.warm_us,
            .runs = sample.time.runs,
            .library = sample.library,
            .flops = op.flops,

@@ -154,11 +154,6 @@ CalibratedMachine calibrate_machine(const MachineOptions& machine, std::span<con
     std::string& notes = calibrated.cluster.provenance.notes;
     notes += (notes.empty() ? "" : " ") + facts;
   }
-  for (DeviceProfile& profile : calibrated.cluster.profiles) {
-    if (profile.calibration && profile.device_class.starts_with("gpu-")) {
-      profile.calibration->clocks = describe_clocks(log);
-    }
-  }
   return calibrated;
 }
 

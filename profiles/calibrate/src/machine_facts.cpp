@@ -53,14 +53,4 @@ std::string describe_machine(const ActivityLog& log) {
   return text;
 }
 
-std::string describe_clocks(const ActivityLog& log) {
-  if (log.clocks.empty()) {
-    return "";
-  }
-  const auto [slow, fast] = std::ranges::minmax(log.clocks, {}, &ClockSample::sm_mhz);
-  const auto [low, high] = std::ranges::minmax(log.clocks, {}, &ClockSample::memory_mhz);
-  return fmt::format("multiprocessors {} to {} MHz, memory {} to {} MHz, {} samples", slow.sm_mhz,
-                     fast.sm_mhz, low.memory_mhz, high.memory_mhz, log.clocks.size());
-}
-
 }  // namespace emplace::calibrate

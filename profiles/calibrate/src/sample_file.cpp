@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstddef>
 #include <optional>
+#include <span>
 
 namespace emplace::calibrate {
 namespace {
@@ -18,6 +19,7 @@ constexpr auto kNeeded = std::to_array<std::string_view>(
     {"device", "kind", "shape", "type", "flops", "bytes", "us", "source"});
 constexpr auto kOptional =
     std::to_array<std::string_view>({"attributes", "runs", "deviation", "kernels", "host_us"});
+constexpr auto kWritten = std::span(kOptional).first(3);
 constexpr std::size_t kMaxDimensions = 16;
 constexpr double kMinUs = 1e-6;
 constexpr double kMaxUs = 1e9;
@@ -265,6 +267,27 @@ class SampleTableReader {
 
 SampleTable parse_sample_table(std::string_view text, const std::string& source) {
   return SampleTableReader(source).read(text);
+}
+
+std::string sample_table_head(const SampleSource& source) {
+  return fmt::format("#source,{},{},{},{},{}\n{},{}\n", source.name, source.location,
+                     source.version, source.licence, source.has_launch_floor ? "floor" : "none",
+                     fmt::join(kNeeded, ","), fmt::join(kWritten, ","));
+}
+
+std::string sample_table_row(const std::string& device, const OpSample& sample,
+                             const SampleSource& source) {
+  const Op& op = sample.site.op;
+  const OpKey key = key_of(op);
+  std::string attributes;
+  for (const char c : key.attributes) {
+    attributes += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return fmt::format("{},{},{},{},{},{},{},{},\"{}\",{},{}\n", device, key.kind,
+                     fmt::join(key.shape, "x"), to_string(key.type), op.flops,
+                     op.bytes_read + op.bytes_written, sample.time.median_us, source.name,
+                     attributes, sample.time.runs,
+                     std::min(sample.time.relative_deviation, kMaxRelativeDeviation));
 }
 
 SampleTable read_sample_table(const std::string& path) {

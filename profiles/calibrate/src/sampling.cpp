@@ -44,7 +44,11 @@ Summary summarize(std::span<const TimedRun> runs) {
   Summary summary;
   std::vector<double> kept;
   std::vector<double> throttled;
+  std::vector<double> clocks;
   for (const TimedRun& run : runs) {
+    if (run.quality != RunQuality::kLost && run.mhz > 0) {
+      clocks.push_back(run.mhz);
+    }
     switch (run.quality) {
       case RunQuality::kGood:
         kept.push_back(run.us);
@@ -58,6 +62,7 @@ Summary summarize(std::span<const TimedRun> runs) {
     }
   }
   summary.throttled = static_cast<std::int32_t>(throttled.size());
+  summary.mhz = clocks.empty() ? 0 : median(std::move(clocks));
   if (kept.empty()) {
     summary.below_clock = !throttled.empty();
     kept = std::move(throttled);
@@ -138,10 +143,12 @@ bool measure_op(ComputeDevice& device, const OpSite& site, const SamplingOptions
       return true;
     }
     const ProgramMemory memory(device, site, program->workspace_bytes());
-    device.time_runs(*program, memory.buffers(), options.warm_up_runs);
+    device.time_runs(*program, memory.buffers(), options.warm_up_runs, Caches::kCold);
     const Summary summary = measure(options, [&](std::int32_t runs) {
-      return device.time_runs(*program, memory.buffers(), runs);
+      return device.time_runs(*program, memory.buffers(), runs, Caches::kCold);
     });
+    const Summary warm =
+        summarize(device.time_runs(*program, memory.buffers(), options.runs, Caches::kWarm));
     if (options.is_stopped()) {
       return false;  // of fewer runs than were wanted
     }
@@ -152,8 +159,13 @@ bool measure_op(ComputeDevice& device, const OpSite& site, const SamplingOptions
     if (summary.below_clock) {
       result.below_clock.push_back(key_of(site.op));
     }
-    result.samples.push_back(
-        {.site = site, .library = std::string(program->library()), .time = summary});
+    result.samples.push_back({.site = site,
+                              .library = std::string(program->library()),
+                              .time = summary,
+                              .warm_us = warm.median_us});
+    if (options.on_sample) {
+      options.on_sample(device.facts().name, result.samples.back());
+    }
   } catch (const DeviceLost& failure) {
     result.unstable.push_back(fmt::format("{}: {}", describe(site), failure.what()));
     return false;

@@ -1,11 +1,9 @@
-// Queues, events, parts and recordings on a GPU.
+// Queues and parts of a GPU.
 
 #include "device_pair.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <future>
 #include <numeric>
 
 namespace emplace::calibrate {
@@ -17,17 +15,6 @@ OpSite unary_site(const char* kind, std::int64_t elements) {
   return {.op = {.name = "y", .kind = kind, .shape = {elements}, .outputs = {value}},
           .inputs = {value}};
 }
-
-// An event that a test lets happen, as one of a CPU's queue would.
-class Promised final : public Event {
- public:
-  void wait_on_host() const override { happened_.wait(); }
-  void happen() { promise_.set_value(); }
-
- private:
-  std::promise<void> promise_;
-  std::shared_future<void> happened_ = promise_.get_future().share();
-};
 
 class GpuQueues : public testing::Test {
  protected:
@@ -48,7 +35,6 @@ class GpuQueues : public testing::Test {
   static constexpr std::int64_t kBytes = 4 * kElements;
   std::unique_ptr<ComputeDevice> gpu_;
   std::vector<float> numbers_ = std::vector<float>(kElements);
-  std::vector<float> found_ = std::vector<float>(kElements);
 };
 
 TEST_F(GpuQueues, CopyBetweenHostAndGpuAndWithinIt) {
@@ -76,54 +62,6 @@ TEST_F(GpuQueues, FillMemoryWithNumbersFromMinusOneToOne) {
   EXPECT_GT(most, 0.98F);
   const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.0) / (1 << 18);
   EXPECT_NEAR(mean, 0, 0.01);
-}
-
-TEST_F(GpuQueues, WaitForEventsOfOthersAndOfTheCpu) {
-  const auto program = gpu_->compile(unary_site("relu", kElements));
-  const auto x = on_gpu();
-  const auto y = on_gpu();
-  const auto first = gpu_->make_queue();
-  const auto second = gpu_->make_queue();
-  const auto promised = std::make_shared<Promised>();
-  // Pinned: a copy from pageable memory would keep this thread until the event came.
-  const auto pinned = gpu_->allocate_on_host(kBytes, true);
-  first->wait(promised);
-  first->copy(x->data(), pinned->data(), kBytes);
-  std::memcpy(pinned->data(), numbers_.data(), kBytes);
-  promised->happen();
-  second->wait(first->record());
-  second->run(*program, {.inputs = {x->data()}, .outputs = {y->data()}});
-  second->copy(found_.data(), y->data(), kBytes);
-  second->finish();
-  EXPECT_EQ(found_, numbers_);
-}
-
-TEST_F(GpuQueues, ReplayWhatWasRecordedOnSeveralOfThem) {
-  const auto relu = gpu_->compile(unary_site("relu", kElements));
-  const auto scale = gpu_->compile(unary_site("scale", kElements));
-  const auto x = on_gpu();
-  const auto y = on_gpu();
-  const auto z = on_gpu();
-  const auto first = gpu_->make_queue();
-  const auto second = gpu_->make_queue();
-  const std::array<Queue*, 2> queues = {first.get(), second.get()};
-  Recording recording(queues);
-  first->run(*scale, {.inputs = {x->data()}, .outputs = {y->data()}});
-  second->wait(first->record());
-  second->run(*relu, {.inputs = {y->data()}, .outputs = {z->data()}});
-  EXPECT_THROW(first->wait(std::make_shared<Promised>()), DeviceFailure);
-  EXPECT_THROW(first->finish(), DeviceFailure);
-  const auto recorded = recording.end();
-  for (int replay = 0; replay < 2; ++replay) {
-    for (float& number : numbers_) {
-      number += 1;
-    }
-    first->copy(x->data(), numbers_.data(), kBytes);
-    recorded->replay();
-    first->copy(found_.data(), z->data(), kBytes);
-    first->finish();
-    EXPECT_EQ(found_, numbers_);
-  }
 }
 
 TEST_F(GpuQueues, RunOnPartsOfAGpuAsOnTheWhole) {

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <latch>
 #include <new>
 #include <optional>
 #include <utility>
@@ -71,26 +72,6 @@ void fill_randomly(void* data, std::int64_t bytes, const std::function<bool()>& 
   }
 }
 
-class CpuEvent final : public Event {
- public:
-  void mark() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_done_ = true;
-    }
-    changed_.notify_all();
-  }
-  void wait_on_host() const override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return is_done_; });
-  }
-
- private:
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  bool is_done_ = false;
-};
-
 CpuProgram& of_cpu(OpProgram& program) {
   auto* own = dynamic_cast<CpuProgram*>(&program);
   EMPLACE_CHECK(own != nullptr, "a program that a CPU device did not compile");
@@ -107,14 +88,6 @@ class CpuQueue final : public Queue {
   }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     worker_.add([=](const CoreTeam&) { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
-  }
-  std::shared_ptr<Event> record() override {
-    auto event = std::make_shared<CpuEvent>();
-    worker_.add_always([event](const CoreTeam&) { event->mark(); });
-    return event;
-  }
-  void wait(std::shared_ptr<Event> event) override {
-    worker_.add_always([event = std::move(event)](const CoreTeam&) { event->wait_on_host(); });
   }
   void finish() override { worker_.finish(); }
 
@@ -165,14 +138,16 @@ class CpuDevice final : public ComputeDevice {
 
   std::unique_ptr<Queue> make_queue() override { return std::make_unique<CpuQueue>(cores_, stop_); }
 
-  std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
-                                  std::int32_t runs) override {
+  std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers, std::int32_t runs,
+                                  Caches caches) override {
     CpuProgram& own = of_cpu(program);
     std::vector<TimedRun> times;
     Worker worker(cores_);
     worker.add([&](const CoreTeam& team) {
       while (std::ssize(times) < runs && !is_stopped()) {
-        own.evict(team, buffers);
+        if (caches == Caches::kCold) {
+          own.evict(team, buffers);
+        }
         const auto begin = Clock::now();
         own.run(team, buffers);
         times.push_back({.us = us_since(begin)});
@@ -216,23 +191,26 @@ class CpuDevice final : public ComputeDevice {
     return times;
   }
 
-  double launch_us() override {
+  Launch launches() override {
     constexpr int kLaunches = 2000;
     Worker worker(cores_);
-    CpuEvent all_are_there;
+    std::latch all_are_there(1);
     Clock::time_point begin;
     Clock::time_point end;
     worker.add([&](const CoreTeam&) {
-      all_are_there.wait_on_host();
+      all_are_there.wait();
       begin = Clock::now();
     });
     for (int i = 0; i < kLaunches; ++i) {
       worker.add([&](const CoreTeam&) { end = Clock::now(); });
     }
-    all_are_there.mark();
+    all_are_there.count_down();
     worker.finish();
-    return std::chrono::duration<double, std::micro>(end - begin).count() / kLaunches;
+    return {.gap_us = std::chrono::duration<double, std::micro>(end - begin).count() / kLaunches};
   }
+
+  // Its copies are timed with all that they need.
+  std::optional<double> message_us(ComputeDevice&) override { return std::nullopt; }
 
  private:
   DeviceFacts find_facts() const {

@@ -1,17 +1,19 @@
+#include "../cpu/near_cores.hpp"
 #include "cuda_check.hpp"
 #include "cuda_facts.hpp"
 #include "cuda_memory.hpp"
 #include "cuda_timing.hpp"
 #include "library_programs.hpp"
 
-#include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace emplace::calibrate {
 namespace {
@@ -37,6 +39,7 @@ class CudaDevice final : public ComputeDevice {
 
   std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool pinned) override {
     part_->activate();
+    const NearCores near(pci_bus_id(part_->ordinal()));
     return pinned ? pinned_memory(bytes) : pageable_memory(bytes);
   }
 
@@ -54,27 +57,69 @@ class CudaDevice final : public ComputeDevice {
 
   std::unique_ptr<Queue> make_queue() override { return std::make_unique<CudaQueue>(part_); }
 
-  std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
-                                  std::int32_t runs) override {
-    return timer_.time_runs(static_cast<const CudaProgram&>(program), buffers, runs);
+  std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers, std::int32_t runs,
+                                  Caches caches) override {
+    auto times = timer_.time_runs(static_cast<const CudaProgram&>(program), buffers, runs, caches);
+    tell_profiler_failure();
+    return times;
   }
 
   std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
                                                  std::int32_t runs) override {
-    return timer_.time_copies(copies, runs);
+    const NearCores near(pci_bus_id(part_->ordinal()));
+    auto times = timer_.time_copies(copies, runs);
+    tell_profiler_failure();
+    return times;
   }
 
-  double launch_us() override { return timer_.launch_us(); }
+  Launch launches() override { return timer_.launches(); }
 
-  CudaTimer& timer() { return timer_; }
+  std::optional<double> message_us(ComputeDevice& other) override {
+    auto* const gpu = dynamic_cast<CudaDevice*>(&other);
+    return gpu == nullptr ? std::nullopt : std::optional(timer_.message_us(gpu->timer_));
+  }
 
  private:
+  void tell_profiler_failure() {
+    if (!timer_.profiler_failure().empty() && !has_told_failure_) {
+      facts_.software +=
+          fmt::format("; CUPTI failed, then CUDA events timed: {}", timer_.profiler_failure());
+      has_told_failure_ = true;
+    }
+  }
+
   std::shared_ptr<const GpuPart> part_;
   bool tf32_;
   CudaTimer timer_;
   CudaQueue queue_;
   DeviceFacts facts_;
+  bool has_told_failure_ = false;
 };
+
+// Copies a pattern from one GPU to another and looks at what arrives. Where it is damaged, as
+// behind an IOMMU that translates addresses wrongly, all that is measured would mean nothing.
+void verify_copies(const std::shared_ptr<const CudaLibraries>& libraries, std::int32_t from,
+                   std::int32_t to) {
+  constexpr std::int64_t kBytes = 1 << 20;
+  CudaQueue sender(std::make_shared<const GpuPart>(libraries, from));
+  CudaQueue receiver(std::make_shared<const GpuPart>(libraries, to));
+  const std::unique_ptr<Memory> sent = device_memory(sender, kBytes, true);
+  const std::unique_ptr<Memory> received = device_memory(receiver, kBytes, false);
+  sender.copy(received->data(), sent->data(), kBytes);
+  sender.finish();
+  std::vector<char> expected(kBytes);
+  std::vector<char> found(kBytes);
+  sender.copy(expected.data(), sent->data(), kBytes);
+  sender.finish();
+  receiver.copy(found.data(), received->data(), kBytes);
+  receiver.finish();
+  if (found != expected) {
+    throw DeviceFailure(fmt::format(
+        "copies from GPU {} to GPU {} arrive damaged: is an IOMMU between them (turn it off, or "
+        "turn off PCIe access control services)?",
+        from, to));
+  }
+}
 
 // Sets what CUDA reads when it starts, unless the user has. Streams that hold work share no
 // hardware queue with those that they wait for, and kernels are loaded before they are timed.
@@ -129,6 +174,13 @@ CudaDevices cuda_devices(const CudaOptions& options) {
     return {.missing = failure.what()};
   }
   connect(gpus);
+  for (std::int32_t from = 0; from < gpus; ++from) {
+    for (std::int32_t to = 0; to < gpus; ++to) {
+      if (from != to) {
+        verify_copies(libraries, from, to);
+      }
+    }
+  }
   CudaDevices found;
   for (std::int32_t gpu = 0; gpu < gpus; ++gpu) {
     const auto parts = options.parts == 1
@@ -140,12 +192,6 @@ CudaDevices cuda_devices(const CudaOptions& options) {
     }
   }
   return found;
-}
-
-double replayed_launch_us(ComputeDevice& device) {
-  auto* found = dynamic_cast<CudaDevice*>(&device);
-  EMPLACE_CHECK(found != nullptr, "{} is not a CUDA device", device.facts().name);
-  return found->timer().replayed_launch_us();
 }
 
 }  // namespace emplace::calibrate

@@ -90,6 +90,15 @@ DeviceFacts cuda_facts(const GpuPart& part, const CudaUse& use) {
   return facts;
 }
 
+std::string pci_bus_id(std::int32_t ordinal) {
+  std::array<char, 32> id{};
+  check_cuda(cudaDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), ordinal),
+             "cudaDeviceGetPCIBusId");
+  std::string text(id.data());
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 std::string why_no_gpu(cudaError_t status) {
   switch (status) {
     case cudaSuccess:

@@ -24,4 +24,7 @@ DeviceFacts cuda_facts(const GpuPart& part, const CudaUse& use);
 /// Says why CUDA finds no GPU, and what to do: `status` is what cudaGetDeviceCount() answered.
 std::string why_no_gpu(cudaError_t status);
 
+/// Returns the address of a GPU on the PCI bus, as Linux names it: "0000:3b:00.0".
+std::string pci_bus_id(std::int32_t ordinal);
+
 }  // namespace emplace::calibrate

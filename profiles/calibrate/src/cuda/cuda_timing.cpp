@@ -3,13 +3,13 @@
 #include "cuda_check.hpp"
 #include "memory_kernels.hpp"
 
+#include <emplace/base/error.hpp>
 #include <emplace/base/quantiles.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -17,6 +17,7 @@
 #include <exception>
 #include <iterator>
 #include <latch>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -26,13 +27,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int32_t kWarmUps = 2;
+// How long a GPU is under load before anything is timed, and before each op or copy.
+constexpr double kFirstLoadUs = 1e6;
+constexpr double kLoadUs = 2e4;
+
+// How long a GPU that did not hold its clocks is left alone.
+constexpr std::chrono::milliseconds kPause(500);
 
 // Runs that are held back at a time: a stream takes some hundred launches before it blocks.
 constexpr std::int32_t kHeldRuns = 8;
 
-// Launches in a chain; so many that the first and the last do not count.
-constexpr std::int32_t kChain = 1000;
+// How long kernels of a chain spin, and how many launches or messages there are in one.
+constexpr std::int64_t kCyclesOfUnit = 20'000;
+constexpr std::int32_t kLaunches = 1000;
+constexpr std::int32_t kMessages = 100;
 
 double us_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -50,20 +58,21 @@ std::uint64_t next_id() {
   return ++last;
 }
 
-bool is_pageable(const void* memory) {
+cudaPointerAttributes attributes_of(const void* memory) {
   cudaPointerAttributes attributes{};
   check_cuda(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes");
-  return attributes.type == cudaMemoryTypeUnregistered;
+  return attributes;
 }
 
-class EmptyProgram final : public CudaProgram {
- public:
-  std::int64_t workspace_bytes() const override { return 0; }
-  std::string_view library() const override { return "generic"; }
-  void enqueue(CudaQueue& queue, const OpBuffers&) const override {
-    enqueue_nothing(queue.stream());
-  }
-};
+bool is_pageable(const void* memory) {
+  return attributes_of(memory).type == cudaMemoryTypeUnregistered;
+}
+
+// The GPU whose memory it is.
+std::optional<std::int32_t> gpu_of(const void* memory) {
+  const cudaPointerAttributes attributes = attributes_of(memory);
+  return attributes.type == cudaMemoryTypeDevice ? std::optional(attributes.device) : std::nullopt;
+}
 
 }  // namespace
 
@@ -72,77 +81,135 @@ CudaTimer::CudaTimer(std::shared_ptr<const GpuPart> part,
     : part_(std::move(part)), activities_(std::move(activities)), queue_(part_), start_(part_) {}
 
 bool CudaTimer::is_profiled() const {
-  return activities_ != nullptr && activities_->why_none().empty();
+  return activities_ != nullptr && profiler_failure_.empty() && activities_->why_none().empty();
 }
 
-void CudaTimer::flush() {
+void CudaTimer::cool_caches() {
   if (cache_filler_ == nullptr) {
     int cache_bytes = 0;
     check_cuda(cudaDeviceGetAttribute(&cache_bytes, cudaDevAttrL2CacheSize, part_->ordinal()),
                "cudaDeviceGetAttribute");
     cache_filler_ =
-        device_memory(queue_, std::max(2 * std::int64_t{cache_bytes}, std::int64_t{4}), false);
+        device_memory(queue_, std::max(2 * std::int64_t{cache_bytes}, std::int64_t{16}), true);
   }
-  enqueue_random_fill(queue_.stream(), cache_filler_->data(), cache_filler_->bytes());
+  enqueue_read(queue_.stream(), cache_filler_->data(), cache_filler_->bytes());
+}
+
+void CudaTimer::hold_load(const CudaProgram& program, const OpBuffers& buffers) {
+  auto* const stamps = static_cast<ClockStamp*>(stamps_->data());
+  const double wanted_us = sustained_mhz_ > 0 ? kLoadUs : kFirstLoadUs;
+  const auto begin = Clock::now();
+  do {
+    enqueue_stamp(queue_.stream(), &stamps[0]);
+    for (std::int32_t run = 0; run < kHeldRuns; ++run) {
+      program.enqueue(queue_, buffers);
+      enqueue_spin(queue_.stream(), kCyclesOfUnit);
+    }
+    enqueue_stamp(queue_.stream(), &stamps[1]);
+    queue_.finish();
+  } while (us_since(begin) < wanted_us);
+  if (sustained_mhz_ == 0) {
+    ClockStamp seen[2];
+    check_cuda(cudaMemcpy(seen, stamps, sizeof(seen), cudaMemcpyDefault), "cudaMemcpy");
+    sustained_mhz_ = mhz_between(seen[0], seen[1]);
+  }
 }
 
 std::vector<TimedRun> CudaTimer::profiled(std::span<const std::uint64_t> ids) {
-  const auto times = times_of_runs(activities_->take(), ids);
-  std::vector<TimedRun> runs;
-  for (const std::uint64_t id : ids) {
-    const DeviceTime& time = times.at(id);
-    runs.push_back(
-        time.records == 0 || time.lost > 0
-            ? TimedRun{.quality = RunQuality::kLost}
-            : TimedRun{.us = time.busy_us,
-                       .quality = time.throttled ? RunQuality::kThrottled : RunQuality::kGood});
+  try {
+    const auto times = times_of_runs(activities_->take(), ids);
+    std::vector<TimedRun> runs;
+    for (const std::uint64_t id : ids) {
+      const DeviceTime& time = times.at(id);
+      runs.push_back(time.records == 0 || time.lost > 0 ? TimedRun{.quality = RunQuality::kLost}
+                                                        : TimedRun{.us = time.busy_us});
+    }
+    return runs;
+  } catch (const DeviceFailure& failure) {
+    profiler_failure_ = failure.what();
+  } catch (const Error& error) {  // records that nobody understands
+    profiler_failure_ = error.what();
   }
-  return runs;
+  return std::vector<TimedRun>(ids.size(), {.quality = RunQuality::kLost});
+}
+
+std::vector<TimedRun> CudaTimer::time_some(const CudaProgram& program, const OpBuffers& buffers,
+                                           std::int32_t runs, Caches caches) {
+  auto* const stamps = static_cast<ClockStamp*>(stamps_->data());
+  const bool by_profiler = is_profiled();
+  std::deque<CudaEvent> befores;
+  std::deque<CudaEvent> afters;
+  std::vector<std::uint64_t> ids;
+  for (std::int32_t run = 0; run < runs; ++run) {
+    befores.emplace_back(part_, true);
+    afters.emplace_back(part_, true);
+    ids.push_back(next_id());
+  }
+  const auto enqueue = [&] {
+    for (std::size_t run = 0; run < ids.size(); ++run) {
+      enqueue_stamp(queue_.stream(), &stamps[2 * run]);
+      if (caches == Caches::kCold) {
+        cool_caches();
+      }
+      befores[run].record(queue_.stream());
+      if (by_profiler) {
+        const ExternalId id(*activities_, ids[run]);
+        program.enqueue(queue_, buffers);
+      } else {
+        program.enqueue(queue_, buffers);
+      }
+      afters[run].record(queue_.stream());
+      enqueue_stamp(queue_.stream(), &stamps[2 * run + 1]);
+    }
+  };
+  start_.hold(queue_.stream(), ++num_starts_);
+  try {
+    enqueue();
+  } catch (...) {
+    start_.raise(num_starts_);
+    throw;
+  }
+  start_.raise(num_starts_);
+  queue_.finish();
+  std::vector<TimedRun> timed;
+  if (by_profiler) {
+    timed = profiled(ids);
+  }
+  if (!by_profiler || !profiler_failure_.empty()) {  // events have seen the same runs
+    timed.clear();
+    for (std::size_t run = 0; run < ids.size(); ++run) {
+      timed.push_back({.us = us_between(befores[run], afters[run])});
+    }
+  }
+  std::vector<ClockStamp> seen(2 * ids.size());
+  check_cuda(cudaMemcpy(seen.data(), stamps, seen.size() * sizeof(ClockStamp), cudaMemcpyDefault),
+             "cudaMemcpy");
+  for (std::size_t run = 0; run < timed.size(); ++run) {
+    timed[run].mhz = mhz_between(seen[2 * run], seen[2 * run + 1]);
+    if (timed[run].quality == RunQuality::kGood) {
+      timed[run].quality = quality_at(timed[run].mhz, sustained_mhz_);
+    }
+  }
+  return timed;
 }
 
 std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpBuffers& buffers,
-                                           std::int32_t runs) {
+                                           std::int32_t runs, Caches caches) {
   part_->activate();
-  for (std::int32_t run = 0; run < kWarmUps; ++run) {
-    flush();
-    program.enqueue(queue_, buffers);
+  if (stamps_ == nullptr) {
+    stamps_ = device_memory(queue_, 2 * kHeldRuns * std::int64_t{sizeof(ClockStamp)}, false);
+    cool_caches();
   }
-  queue_.finish();
+  hold_load(program, buffers);
   std::vector<TimedRun> timed;
-  if (is_profiled()) {
-    std::vector<std::uint64_t> ids;
-    for (std::int32_t run = 0; run < runs; ++run) {
-      flush();
-      const ExternalId id(*activities_, ids.emplace_back(next_id()));
-      program.enqueue(queue_, buffers);
-    }
-    queue_.finish();
-    return profiled(ids);
-  }
   for (std::int32_t first = 0; first < runs; first += kHeldRuns) {
-    const std::int32_t count = std::min(kHeldRuns, runs - first);
-    std::deque<CudaEvent> befores;
-    std::deque<CudaEvent> afters;
-    for (std::int32_t run = 0; run < count; ++run) {
-      befores.emplace_back(part_, true);
-      afters.emplace_back(part_, true);
-    }
-    start_.hold(queue_.stream(), ++num_starts_);
-    try {
-      for (std::size_t run = 0; run < befores.size(); ++run) {
-        flush();
-        befores[run].record(queue_.stream());
-        program.enqueue(queue_, buffers);
-        afters[run].record(queue_.stream());
-      }
-    } catch (...) {
-      start_.raise(num_starts_);
-      throw;
-    }
-    start_.raise(num_starts_);
-    queue_.finish();
-    for (std::size_t run = 0; run < befores.size(); ++run) {
-      timed.push_back({.us = us_between(befores[run], afters[run])});
+    const std::vector<TimedRun> some =
+        time_some(program, buffers, std::min(kHeldRuns, runs - first), caches);
+    timed.insert(timed.end(), some.begin(), some.end());
+    const auto throttled = std::ranges::count(some, RunQuality::kThrottled, &TimedRun::quality);
+    if (2 * throttled > std::ssize(some)) {
+      std::this_thread::sleep_for(kPause);
+      hold_load(program, buffers);
     }
   }
   return timed;
@@ -150,71 +217,80 @@ std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpB
 
 // A stream of its own for each copy, with what tells its times.
 struct CudaTimer::Lane {
-  explicit Lane(const std::shared_ptr<const GpuPart>& part)
-      : queue(part), before(part, true), after(part, true) {}
+  explicit Lane(const std::shared_ptr<const GpuPart>& gpu)
+      : part(gpu), queue(gpu), before(gpu, true), after(gpu, true) {}
 
+  std::shared_ptr<const GpuPart> part;
   CudaQueue queue;
   CudaEvent before;
   CudaEvent after;
   std::uint64_t id = 0;
 };
 
+std::vector<std::vector<TimedRun>> CudaTimer::time_copies_of_host(
+    std::span<const Copy> copies, std::span<const std::unique_ptr<Lane>> lanes, std::int32_t runs) {
+  std::vector<std::vector<TimedRun>> timed(copies.size());
+  std::barrier start(std::ssize(copies));
+  std::vector<std::exception_ptr> failures(copies.size());
+  // Nobody waits for a thread that cannot be started.
+  std::latch begun(1);
+  bool all_are_there = false;
+  std::vector<std::jthread> threads;
+  const auto copy_runs = [&](std::size_t i) {
+    begun.wait();
+    if (all_are_there) {
+      for (std::int32_t run = 0; run < runs; ++run) {
+        start.arrive_and_wait();
+        const auto begin = Clock::now();
+        try {
+          lanes[i]->queue.copy(copies[i].to, copies[i].from, copies[i].bytes);
+          lanes[i]->queue.finish();
+        } catch (...) {
+          failures[i] = std::current_exception();
+        }
+        timed[i].push_back({.us = us_since(begin)});
+      }
+    }
+  };
+  try {
+    while (threads.size() < copies.size()) {
+      threads.emplace_back(copy_runs, threads.size());
+    }
+    all_are_there = true;
+  } catch (const std::system_error& error) {
+    begun.count_down();
+    throw DeviceFailure(fmt::format("the system allows {} of {} threads that copies need: {}",
+                                    threads.size(), copies.size(), error.code().message()));
+  }
+  begun.count_down();
+  threads.clear();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure != nullptr) {
+      std::rethrow_exception(failure);
+    }
+  }
+  return timed;
+}
+
 std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> copies,
                                                           std::int32_t runs) {
-  part_->activate();
   std::vector<std::unique_ptr<Lane>> lanes;
   bool is_by_host = false;
   for (const Copy& copy : copies) {
-    lanes.push_back(std::make_unique<Lane>(part_));
+    auto gpu = gpu_of(copy.from);
+    gpu = gpu ? gpu : gpu_of(copy.to);
+    lanes.push_back(
+        std::make_unique<Lane>(!gpu || *gpu == part_->ordinal() ? part_ : part_->whole_gpu(*gpu)));
     lanes.back()->queue.copy(copy.to, copy.from, copy.bytes);  // the first copy sets things up
     is_by_host = is_by_host || is_pageable(copy.to) || is_pageable(copy.from);
   }
   for (const auto& lane : lanes) {
     lane->queue.finish();
   }
-  std::vector<std::vector<TimedRun>> timed(copies.size());
   if (is_by_host) {
-    std::barrier start(std::ssize(copies));
-    std::vector<std::exception_ptr> failures(copies.size());
-    // Nobody waits for a thread that cannot be started.
-    std::latch begun(1);
-    bool all_are_there = false;
-    std::vector<std::jthread> threads;
-    const auto copy_runs = [&](std::size_t i) {
-      begun.wait();
-      if (all_are_there) {
-        for (std::int32_t run = 0; run < runs; ++run) {
-          start.arrive_and_wait();
-          const auto begin = Clock::now();
-          try {
-            lanes[i]->queue.copy(copies[i].to, copies[i].from, copies[i].bytes);
-            lanes[i]->queue.finish();
-          } catch (...) {
-            failures[i] = std::current_exception();
-          }
-          timed[i].push_back({.us = us_since(begin)});
-        }
-      }
-    };
-    try {
-      while (threads.size() < copies.size()) {
-        threads.emplace_back(copy_runs, threads.size());
-      }
-      all_are_there = true;
-    } catch (const std::system_error& error) {
-      begun.count_down();
-      throw DeviceFailure(fmt::format("the system allows {} of {} threads that copies need: {}",
-                                      threads.size(), copies.size(), error.code().message()));
-    }
-    begun.count_down();
-    threads.clear();
-    for (const std::exception_ptr& failure : failures) {
-      if (failure != nullptr) {
-        std::rethrow_exception(failure);
-      }
-    }
-    return timed;
+    return time_copies_of_host(copies, lanes, runs);
   }
+  std::vector<std::vector<TimedRun>> timed(copies.size());
   for (std::int32_t run = 0; run < runs; ++run) {
     // Held back until all copies are enqueued, so that they begin together.
     ++num_starts_;
@@ -222,6 +298,7 @@ std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> 
       for (std::size_t i = 0; i < copies.size(); ++i) {
         Lane& lane = *lanes[i];
         lane.id = next_id();
+        lane.part->activate();
         start_.hold(lane.queue.stream(), num_starts_);
         lane.before.record(lane.queue.stream());
         if (is_profiled()) {
@@ -241,12 +318,15 @@ std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> 
       lane->queue.finish();
     }
     std::vector<TimedRun> of_copies;
-    if (is_profiled()) {
+    const bool by_profiler = is_profiled();
+    if (by_profiler) {
       std::vector<std::uint64_t> ids;
       std::ranges::transform(lanes, std::back_inserter(ids),
                              [](const auto& lane) { return lane->id; });
       of_copies = profiled(ids);
-    } else {
+    }
+    if (!by_profiler || !profiler_failure_.empty()) {
+      of_copies.clear();
       std::ranges::transform(lanes, std::back_inserter(of_copies), [](const auto& lane) {
         return TimedRun{.us = us_between(lane->before, lane->after)};
       });
@@ -258,41 +338,82 @@ std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> 
   return timed;
 }
 
-double CudaTimer::empty_kernel_us() {
-  std::vector<TimedRun> runs = time_runs(EmptyProgram(), {}, 21);
-  std::erase_if(runs, [](const TimedRun& run) { return run.quality != RunQuality::kGood; });
-  if (runs.empty()) {
-    throw DeviceFailure("the profiler lost all runs of an empty kernel");
+double CudaTimer::chain_us(int kernels, int units) {
+  CudaEvent before(part_, true);
+  CudaEvent after(part_, true);
+  start_.hold(queue_.stream(), ++num_starts_);
+  try {
+    before.record(queue_.stream());
+    for (int i = 0; i < kernels; ++i) {
+      enqueue_spin(queue_.stream(), units * kCyclesOfUnit);
+    }
+    after.record(queue_.stream());
+  } catch (...) {
+    start_.raise(num_starts_);
+    throw;
   }
-  std::vector<double> times_us;
-  std::ranges::transform(runs, std::back_inserter(times_us), &TimedRun::us);
-  return upper_median(std::move(times_us));
+  start_.raise(num_starts_);
+  queue_.finish();
+  return us_between(before, after);
 }
 
-double CudaTimer::launch_us() {
-  const double kernel_us = empty_kernel_us();
+Launch CudaTimer::launches() {
+  part_->activate();
+  chain_us(kLaunches / 4, 4);  // to have the clocks of a load
+  std::vector<double> gaps_us;
+  for (std::int32_t i = 0; i < 5; ++i) {
+    gaps_us.push_back(
+        launch_gap_us([&](int kernels, int units) { return chain_us(kernels, units); }));
+  }
+  // Spinning for a cycle each, kernels end before the host has launched the next.
   const auto begin = Clock::now();
-  for (std::int32_t i = 0; i < kChain; ++i) {
-    enqueue_nothing(queue_.stream());
+  for (std::int32_t i = 0; i < kLaunches; ++i) {
+    enqueue_spin(queue_.stream(), 1);
   }
   queue_.finish();
-  return std::max(0.0, us_since(begin) / kChain - kernel_us);
+  return {.gap_us = upper_median(std::move(gaps_us)), .host_us = us_since(begin) / kLaunches};
 }
 
-double CudaTimer::replayed_launch_us() {
-  const double kernel_us = empty_kernel_us();
-  const std::array<Queue*, 1> queues = {&queue_};
-  Recording recording(queues);
-  for (std::int32_t i = 0; i < kChain; ++i) {
-    enqueue_nothing(queue_.stream());
+double CudaTimer::message_us(CudaTimer& other) {
+  constexpr std::int64_t kBytes = 4;
+  part_->activate();
+  const std::unique_ptr<Memory> here = device_memory(queue_, kBytes, false);
+  other.part_->activate();
+  const std::unique_ptr<Memory> there = device_memory(other.queue_, kBytes, false);
+  std::deque<CudaEvent> sent;
+  std::deque<CudaEvent> answered;
+  for (std::int32_t i = 0; i < kMessages; ++i) {
+    sent.emplace_back(part_, false);
+    answered.emplace_back(other.part_, false);
   }
-  const std::unique_ptr<Recorded> chain = recording.end();
-  chain->replay();  // the first uploads the graph
+  part_->activate();
+  CudaEvent before(part_, true);
+  CudaEvent after(part_, true);
+  const auto wait = [](cudaStream_t stream, const CudaEvent& event) {
+    check_cuda(cudaStreamWaitEvent(stream, event.get(), 0), "cudaStreamWaitEvent");
+  };
+  start_.hold(queue_.stream(), ++num_starts_);
+  try {
+    before.record(queue_.stream());
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      queue_.copy(there->data(), here->data(), kBytes);
+      sent[i].record(queue_.stream());
+      other.part_->activate();
+      wait(other.queue_.stream(), sent[i]);
+      other.queue_.copy(here->data(), there->data(), kBytes);
+      answered[i].record(other.queue_.stream());
+      part_->activate();
+      wait(queue_.stream(), answered[i]);
+    }
+    after.record(queue_.stream());
+  } catch (...) {
+    start_.raise(num_starts_);
+    throw;
+  }
+  start_.raise(num_starts_);
   queue_.finish();
-  const auto begin = Clock::now();
-  chain->replay();
-  queue_.finish();
-  return std::max(0.0, us_since(begin) / kChain - kernel_us);
+  other.queue_.finish();
+  return us_between(before, after) / (2 * kMessages);
 }
 
 }  // namespace emplace::calibrate

@@ -3,18 +3,22 @@
 // How long work occupies a GPU. By a profiler that names each kernel and copy and when it began and
 // ended, if there is one; else by events in the queues.
 //
-// Before each run all of the cache is overwritten: in a step, too, most tensors come from memory.
-// Without a profiler, runs are held back until all are enqueued, so that launches cost nothing
-// that events would see.
+// The GPU is under load before it is timed, because clocks that it holds for milliseconds only are
+// those of no step. What its clocks show before and after each run tells whether it held them.
+// Without a profiler, runs are held back until all are enqueued, so that launches cost nothing that
+// events would see.
 
+#include "../gpu_clock.hpp"
 #include "cuda_memory.hpp"
 #include "cuda_queue.hpp"
+#include "host_flag.hpp"
 
 #include <emplace/calibrate/activity_source.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace emplace::calibrate {
@@ -28,30 +32,46 @@ class CudaTimer {
   /// Says whether a profiler tells the times.
   bool is_profiled() const;
 
+  /// Returns why a profiler that was there does not tell the times any more; empty if it does.
+  const std::string& profiler_failure() const { return profiler_failure_; }
+
   /// As ComputeDevice::time_runs().
   std::vector<TimedRun> time_runs(const CudaProgram& program, const OpBuffers& buffers,
-                                  std::int32_t runs);
-  /// As ComputeDevice::time_copies(). Copies of pageable memory, of which the host does a part, are
-  /// timed by the host's clock, each from its own thread.
+                                  std::int32_t runs, Caches caches);
+  /// As ComputeDevice::time_copies(). A copy is enqueued on a stream of the GPU that makes it: the
+  /// one that it comes from, or else where it goes. Copies of pageable memory, of which the host
+  /// does a part, are timed by the host's clock, each from its own thread.
   std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies, std::int32_t runs);
-  /// As ComputeDevice::launch_us(), and the same for launches that a CUDA graph makes.
-  double launch_us();
-  double replayed_launch_us();
+  /// As ComputeDevice::launches().
+  Launch launches();
+  /// As ComputeDevice::message_us(), to another GPU.
+  double message_us(CudaTimer& other);
 
  private:
   struct Lane;
 
-  void flush();
-  // Returns what the profiler recorded of each of `ids`, under which the same was launched.
+  // Runs what is to be timed until the clocks are those under load.
+  void hold_load(const CudaProgram& program, const OpBuffers& buffers);
+  void cool_caches();
+  // Returns what the profiler recorded of each of `ids`, under which the same was launched. If it
+  // fails, it is not asked again, and the runs are lost.
   std::vector<TimedRun> profiled(std::span<const std::uint64_t> ids);
-  double empty_kernel_us();
+  std::vector<TimedRun> time_some(const CudaProgram& program, const OpBuffers& buffers,
+                                  std::int32_t runs, Caches caches);
+  std::vector<std::vector<TimedRun>> time_copies_of_host(
+      std::span<const Copy> copies, std::span<const std::unique_ptr<Lane>> lanes,
+      std::int32_t runs);
+  double chain_us(int kernels, int units);
 
   std::shared_ptr<const GpuPart> part_;
   std::shared_ptr<ActivitySource> activities_;
+  std::string profiler_failure_;
   CudaQueue queue_;
   HostFlag start_;
   std::uint32_t num_starts_ = 0;
   std::unique_ptr<Memory> cache_filler_;
+  std::unique_ptr<Memory> stamps_;  // two for each run that is timed at a time
+  double sustained_mhz_ = 0;        // 0: not known yet
 };
 
 }  // namespace emplace::calibrate

@@ -43,6 +43,8 @@ Driver::Driver() {
   find("cuGreenCtxCreate", green_context_create);
   find("cuGreenCtxDestroy", green_context_destroy);
   find("cuGreenCtxStreamCreate", green_context_stream_create);
+  find("cuCtxFromGreenCtx", context_of_green);
+  find("cuCtxSetCurrent", set_current);
 }
 
 }  // namespace emplace::calibrate

@@ -23,6 +23,8 @@ struct Driver {
   decltype(&cuGreenCtxCreate) green_context_create = nullptr;
   decltype(&cuGreenCtxDestroy) green_context_destroy = nullptr;
   decltype(&cuGreenCtxStreamCreate) green_context_stream_create = nullptr;
+  decltype(&cuCtxFromGreenCtx) context_of_green = nullptr;
+  decltype(&cuCtxSetCurrent) set_current = nullptr;
 };
 
 }  // namespace emplace::calibrate

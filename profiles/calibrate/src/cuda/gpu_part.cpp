@@ -38,7 +38,8 @@ std::vector<std::shared_ptr<const GpuPart>> GpuPart::split(
   const Driver& driver = libraries->driver;
   if (driver.device_get_resource == nullptr || driver.split_by_count == nullptr ||
       driver.generate_description == nullptr || driver.green_context_create == nullptr ||
-      driver.green_context_destroy == nullptr || driver.green_context_stream_create == nullptr) {
+      driver.green_context_destroy == nullptr || driver.green_context_stream_create == nullptr ||
+      driver.context_of_green == nullptr || driver.set_current == nullptr) {
     throw DeviceFailure("the NVIDIA driver can't cut a GPU into parts: it has no green contexts");
   }
   check_cuda(cudaSetDevice(ordinal), "cudaSetDevice");
@@ -81,13 +82,20 @@ std::vector<std::shared_ptr<const GpuPart>> GpuPart::split(
                driver.green_context_create(&part->context_, description, device,
                                            CU_GREEN_CTX_DEFAULT_STREAM),
                "cuGreenCtxCreate");
+    check_cuda(driver, driver.context_of_green(&part->current_, part->context_),
+               "cuCtxFromGreenCtx");
     part->multiprocessors_ = static_cast<std::int32_t>(share.sm.smCount);
     parts.push_back(std::move(part));
   }
   return parts;
 }
 
-void GpuPart::activate() const { check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice"); }
+void GpuPart::activate() const {
+  check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice");
+  if (current_ != nullptr) {  // events of the whole GPU are none of the part's streams
+    check_cuda(libraries_->driver, libraries_->driver.set_current(current_), "cuCtxSetCurrent");
+  }
+}
 
 cudaStream_t GpuPart::make_stream() const {
   activate();

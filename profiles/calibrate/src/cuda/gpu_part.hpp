@@ -22,7 +22,7 @@ struct CudaLibraries {
 };
 
 /// Makes the streams of a GPU or of a part of one. A stream of a part runs kernels on the part's
-/// multiprocessors, whatever context is current.
+/// multiprocessors. cuDNN's plans are made for the whole GPU.
 class GpuPart {
  public:
   /// Takes the whole of GPU `ordinal`.
@@ -41,8 +41,12 @@ class GpuPart {
   std::int32_t multiprocessors() const { return multiprocessors_; }
   bool is_whole() const { return context_ == nullptr; }
 
-  /// Makes the GPU that which this thread's calls mean.
+  /// Makes this that which this thread's calls mean: streams and events are of it.
   void activate() const;
+  /// Returns all of GPU `ordinal`, with the same libraries.
+  std::shared_ptr<const GpuPart> whole_gpu(std::int32_t ordinal) const {
+    return std::make_shared<const GpuPart>(libraries_, ordinal);
+  }
   /// Returns a new stream, which does not wait for any other.
   cudaStream_t make_stream() const;
 
@@ -51,6 +55,7 @@ class GpuPart {
   std::int32_t ordinal_ = 0;
   std::int32_t multiprocessors_ = 0;
   CUgreenCtx context_ = nullptr;  // null: the whole GPU
+  CUcontext current_ = nullptr;   // the same, as one that can be made current
 };
 
 }  // namespace emplace::calibrate

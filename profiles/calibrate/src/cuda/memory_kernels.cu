@@ -19,8 +19,44 @@ __device__ std::uint32_t mixed(std::uint64_t number) {
   return static_cast<std::uint32_t>(number >> 32U);
 }
 
-__global__ void nothing() {}
+__global__ void read_all(const uint4* words, std::int64_t count, uint4* never) {
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  unsigned all = 0;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    const uint4 word = words[i];
+    all |= word.x | word.y | word.z | word.w;
+  }
+  if (all == 0 && never != nullptr) {  // so that the compiler keeps the reads
+    *never = {};
+  }
+}
 
+__global__ void spin(std::int64_t cycles) {
+  const auto begin = clock64();
+  while (clock64() - begin < cycles) {
+  }
+}
+
+__device__ unsigned multiprocessor() {
+  unsigned id = 0;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+}
+
+__device__ std::uint64_t timer_ns() {
+  std::uint64_t ns = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+// Clocks of multiprocessors differ, so it is always the first that writes: some block runs there.
+__global__ void stamp_clocks(ClockStamp* stamp) {
+  if (multiprocessor() == 0) {
+    *stamp = {static_cast<std::uint64_t>(clock64()), timer_ns()};
+  }
+}
+
+constexpr int kStampBlocks = 512;                   // twice the multiprocessors of any GPU
 constexpr int kBlocks = 2048;                       // that fill any GPU some times over
 constexpr int kThreads = 256;                       // of a block, at most
 constexpr int kWords = kPartBytes / 16 / kThreads;  // of a thread, at most
@@ -189,8 +225,19 @@ void enqueue_random_fill(cudaStream_t stream, void* memory, std::int64_t bytes) 
   }
 }
 
-void enqueue_nothing(cudaStream_t stream) {
-  nothing<<<1, 1, 0, stream>>>();
+void enqueue_read(cudaStream_t stream, const void* memory, std::int64_t bytes) {
+  read_all<<<kBlocks, kThreads, 0, stream>>>(static_cast<const uint4*>(memory), bytes / 16,
+                                             nullptr);
+  check_launch();
+}
+
+void enqueue_spin(cudaStream_t stream, std::int64_t cycles) {
+  spin<<<1, 1, 0, stream>>>(cycles);
+  check_launch();
+}
+
+void enqueue_stamp(cudaStream_t stream, ClockStamp* stamp) {
+  stamp_clocks<<<kStampBlocks, 1, 0, stream>>>(stamp);
   check_launch();
 }
 

@@ -34,17 +34,6 @@ void add_link(ActivityLog& log, const CUpti_ActivityExternalCorrelation& record)
   }
 }
 
-void add_sample(ActivityLog& log, const CUpti_ActivityEnvironment& record) {
-  if (record.environmentKind == CUPTI_ACTIVITY_ENVIRONMENT_SPEED && record.timestamp != 0) {
-    log.clocks.push_back(
-        {.time_ns = record.timestamp,
-         .device = record.deviceId,
-         .sm_mhz = record.data.speed.smClock,
-         .memory_mhz = record.data.speed.memoryClock,
-         .throttle_reasons = static_cast<std::uint32_t>(record.data.speed.clocksThrottleReasons)});
-  }
-}
-
 void add_device(ActivityLog& log, const CUpti_ActivityDevice5& record) {
   log.devices.push_back({.device = record.id,
                          .uuid = std::bit_cast<DeviceUuid>(record.uuid),
@@ -93,8 +82,6 @@ void add_record(ActivityLog& log, const CUpti_Activity& record) {
       return add_work<CUpti_ActivityMemset4>(log, record);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return add_link(log, as<CUpti_ActivityExternalCorrelation>(record));
-    case CUPTI_ACTIVITY_KIND_ENVIRONMENT:
-      return add_sample(log, as<CUpti_ActivityEnvironment>(record));
     case CUPTI_ACTIVITY_KIND_DEVICE:
       return add_device(log, as<CUpti_ActivityDevice5>(record));
     case CUPTI_ACTIVITY_KIND_PCIE:

@@ -30,7 +30,6 @@ constexpr std::array kWanted{
     WantedKind{CUPTI_ACTIVITY_KIND_MEMCPY, "copies", true},
     WantedKind{CUPTI_ACTIVITY_KIND_MEMCPY2, "peer copies", true},
     WantedKind{CUPTI_ACTIVITY_KIND_MEMSET, "memsets", true},
-    WantedKind{CUPTI_ACTIVITY_KIND_ENVIRONMENT, "clocks and temperatures", false},
     WantedKind{CUPTI_ACTIVITY_KIND_DEVICE, "devices", false},
     WantedKind{CUPTI_ACTIVITY_KIND_PCIE, "PCIe", false},
     WantedKind{CUPTI_ACTIVITY_KIND_NVLINK, "NVLink", false},

@@ -7,63 +7,6 @@
 namespace emplace::calibrate {
 namespace {
 
-// Bits of CUpti_EnvironmentClocksThrottleReason that are no throttling: idle, clocks that the user
-// set, and a device that cannot tell. All others are heat, power or not known.
-constexpr std::uint32_t kIdle = 0x1;
-constexpr std::uint32_t kUserClocks = 0x2;
-constexpr std::uint32_t kCannotTell = 0x40000000;
-
-// Says whether the clock samples of one device that bear on an interval tell of throttling.
-class ClockHistory {
- public:
-  // `samples` are (time, throttled), in any order.
-  explicit ClockHistory(std::vector<std::pair<std::uint64_t, bool>> samples) {
-    std::sort(samples.begin(), samples.end());
-    throttled_before_.push_back(0);
-    for (const auto& [time_ns, throttled] : samples) {
-      times_.push_back(time_ns);
-      throttled_before_.push_back(throttled_before_.back() + (throttled ? 1 : 0));
-    }
-  }
-
-  bool throttled_in(std::uint64_t start_ns, std::uint64_t end_ns) const {
-    auto first = std::lower_bound(times_.begin(), times_.end(), start_ns);
-    auto last = std::upper_bound(first, times_.end(), end_ns);
-    if (first != times_.begin()) {
-      --first;
-    }
-    if (last != times_.end()) {
-      ++last;
-    }
-    return throttled_before_[static_cast<std::size_t>(last - times_.begin())] >
-           throttled_before_[static_cast<std::size_t>(first - times_.begin())];
-  }
-
- private:
-  std::vector<std::uint64_t> times_{};
-  std::vector<std::size_t> throttled_before_{};  // how many of the samples before each position
-};
-
-std::map<std::uint32_t, ClockHistory> clock_histories(const ActivityLog& log) {
-  std::map<std::uint32_t, double> top_mhz;
-  for (const DeviceActivity& device : log.devices) {
-    top_mhz[device.device] = std::max(top_mhz[device.device], device.core_khz / 1e3);
-  }
-  std::map<std::uint32_t, std::vector<std::pair<std::uint64_t, bool>>> samples;
-  for (const ClockSample& sample : log.clocks) {
-    const bool told = (sample.throttle_reasons & ~(kIdle | kUserClocks | kCannotTell)) != 0;
-    const auto top = top_mhz.find(sample.device);
-    const bool slow = (sample.throttle_reasons & (kIdle | kUserClocks)) == 0 &&
-                      top != top_mhz.end() && sample.sm_mhz < kFullClock * top->second;
-    samples[sample.device].emplace_back(sample.time_ns, told || slow);
-  }
-  std::map<std::uint32_t, ClockHistory> histories;
-  for (auto& [device, of_device] : samples) {
-    histories.emplace(device, ClockHistory(std::move(of_device)));
-  }
-  return histories;
-}
-
 // The external ids of each correlation id: one, unless the recording contradicts itself.
 using IdsOfCorrelation = std::map<std::uint32_t, std::set<std::uint64_t>>;
 
@@ -94,8 +37,7 @@ std::uint64_t length_of_union(std::vector<Interval> intervals) {
 // Gathers the work under each external id.
 class Join {
  public:
-  explicit Join(const ActivityLog& log)
-      : ids_(ids_of_correlation(log)), clocks_(clock_histories(log)) {
+  explicit Join(const ActivityLog& log) : ids_(ids_of_correlation(log)) {
     for (const auto& [correlation, ids] : ids_) {
       for (const std::uint64_t id : ids) {
         gathered_[id];
@@ -113,10 +55,6 @@ class Join {
     }
     Gathered& gathered = gathered_[*ids->second.begin()];
     gathered.intervals.emplace_back(work.start_ns, work.end_ns);
-    const auto clocks = clocks_.find(work.device);
-    gathered.time.throttled =
-        gathered.time.throttled ||
-        (clocks != clocks_.end() && clocks->second.throttled_in(work.start_ns, work.end_ns));
   }
 
   // Counts work under `correlation` of which no time is known, or not whose.
@@ -146,7 +84,6 @@ class Join {
   };
 
   IdsOfCorrelation ids_;
-  std::map<std::uint32_t, ClockHistory> clocks_;
   std::map<std::uint64_t, Gathered> gathered_{};
 };
 

@@ -44,6 +44,7 @@ struct OpMeasurement {
   double us = 0;  ///< median, positive
   double relative_deviation =
       0;                   ///< standard deviation over the median, 0 to kMaxRelativeDeviation
+  double warm_us = 0;      ///< with its data in the caches, the median; 0: unknown
   std::int32_t runs = 0;   ///< that were kept
   std::string library{};   ///< what computed it: "cudnn", "cublas", "emplace", "reference", ...
   std::int64_t flops = 0;  ///< as Op::flops

@@ -35,15 +35,6 @@ struct ExternalLink {
   std::uint32_t correlation = 0;
 };
 
-/// Samples the clocks of a device.
-struct ClockSample {
-  std::uint64_t time_ns = 0;
-  std::uint32_t device = 0;
-  std::uint32_t sm_mhz = 0;
-  std::uint32_t memory_mhz = 0;
-  std::uint32_t throttle_reasons = 0;  ///< bits of CUpti_EnvironmentClocksThrottleReason
-};
-
 /// Identifies a GPU across programs.
 using DeviceUuid = std::array<std::uint8_t, 16>;
 
@@ -84,7 +75,6 @@ struct NvlinkActivity {
 struct ActivityLog {
   std::vector<DeviceWork> work{};
   std::vector<ExternalLink> links{};
-  std::vector<ClockSample> clocks{};
   std::vector<DeviceActivity> devices{};
   std::vector<PcieActivity> pcie{};
   std::vector<NvlinkActivity> nvlinks{};
@@ -100,14 +90,7 @@ struct DeviceTime {
   double busy_us = 0;        ///< length of the union of the intervals of its kernels, copies, fills
   std::int32_t records = 0;  ///< number of these records
   std::int32_t lost = 0;     ///< further ones whose times CUPTI lost, so that the time is too low
-  /// A device at work ran below its clock, according to the last sample before, those during, and
-  /// the first after the work: for heat or power, or at less than kFullClock of its top clock
-  /// although it was neither idle nor set so by the user. Without clock samples it stays false.
-  bool throttled = false;
 };
-
-/// The share of a device's top clock at which it counts as running at full speed.
-inline constexpr double kFullClock = 0.9;
 
 /// Returns what the work under each external id took; ids without work have zeros. A correlation id
 /// that two external ids claim belongs to neither: its work counts as lost in both.

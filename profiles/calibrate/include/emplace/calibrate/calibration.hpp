@@ -16,12 +16,6 @@
 
 namespace emplace::calibrate {
 
-/// What launching an op takes.
-struct Launch {
-  double us = 0;         ///< of a whole step: from a CUDA graph on GPUs
-  double stream_us = 0;  ///< by the host, one by one
-};
-
 /// Measures launches on each of `devices`. Call it before anything profiles them, because profiling
 /// slows launches down for the rest of the process.
 std::vector<Launch> measure_launches(std::span<ComputeDevice* const> devices);

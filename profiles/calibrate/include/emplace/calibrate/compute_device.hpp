@@ -2,7 +2,7 @@
 
 // A device that really runs ops, behind one interface: some cores of the CPU, a GPU, or a part of a
 // GPU. It runs OpPrograms, each made once for an op and then enqueued any number of times. Queues
-// are in order, like CUDA streams; events order work of different queues.
+// are in order, like CUDA streams.
 //
 // Nothing here is thread-safe, except that queues of one device may be used by different threads.
 // A failure of the hardware or a library throws DeviceFailure; the caller drops the sample or ends.
@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -81,14 +82,6 @@ class OpProgram {
   virtual std::string_view library() const = 0;
 };
 
-/// Marks a point in a queue.
-class Event {
- public:
-  virtual ~Event() = default;
-  /// Blocks the calling thread until the work before the mark has ended.
-  virtual void wait_on_host() const = 0;
-};
-
 /// Runs work in order, asynchronously.
 class Queue {
  public:
@@ -98,10 +91,6 @@ class Queue {
   virtual void run(OpProgram& program, const OpBuffers& buffers) = 0;
   /// Enqueues a copy between any two places that this machine's devices allocated.
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
-  /// Returns a mark after all that was enqueued so far.
-  virtual std::shared_ptr<Event> record() = 0;
-  /// Makes what is enqueued from now on wait for `event`, of any queue of any device.
-  virtual void wait(std::shared_ptr<Event> event) = 0;
   /// Blocks until all work has ended; throws DeviceFailure if some of it failed.
   virtual void finish() = 0;
 };
@@ -109,7 +98,7 @@ class Queue {
 /// Whether a timed run counts.
 enum class RunQuality : std::uint8_t {
   kGood,
-  kThrottled,  ///< the device ran below its clock because of heat or power
+  kThrottled,  ///< the device ran below the clock that it holds under load
   kLost,       ///< the profiler dropped its records
 };
 
@@ -117,6 +106,19 @@ enum class RunQuality : std::uint8_t {
 struct TimedRun {
   double us = 0;
   RunQuality quality = RunQuality::kGood;
+  double mhz = 0;  ///< at which the device ran meanwhile; 0: unknown
+};
+
+/// Where the data of a run is when it begins.
+enum class Caches : std::uint8_t {
+  kCold,  ///< in memory: the caches hold other data, which need not be written back
+  kWarm,  ///< where the run before left it
+};
+
+/// What launching kernels one after the other takes, beside the kernels.
+struct Launch {
+  double gap_us = 0;   ///< the device pauses between two kernels
+  double host_us = 0;  ///< the host is busy with each; 0: it runs them itself
 };
 
 /// What is copied from where to where.
@@ -139,19 +141,20 @@ class ComputeDevice {
   /// Returns a program for `site`, or null if nothing here runs ops of its kind or type.
   virtual std::unique_ptr<OpProgram> compile(const OpSite& site) = 0;
   virtual std::unique_ptr<Queue> make_queue() = 0;
-  /// Runs `program` `runs` times, each with caches that hold none of its data, and returns how
-  /// long each run occupied the device, without the launch. A device that was told when to stop
-  /// may return fewer.
+  /// Runs `program` `runs` times, and returns how long each run occupied the device, without the
+  /// launch. A device that was told when to stop may return fewer.
   virtual std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers,
-                                          std::int32_t runs) = 0;
+                                          std::int32_t runs, Caches caches) = 0;
   /// Runs `copies`, which all start or end at this device, at the same time, `runs` times, and
   /// returns for each copy how long its runs took, without the launch if the device can separate
   /// it. May stop as time_runs() does.
   virtual std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
                                                          std::int32_t runs) = 0;
-  /// Returns how long a device is busy for each launch in addition to the kernel, when launches
-  /// follow one another: microseconds.
-  virtual double launch_us() = 0;
+  /// Returns what a launch takes when launches follow one another.
+  virtual Launch launches() = 0;
+  /// Returns how long a message of four bytes takes to `other`, which waits for it, on average over
+  /// many there and back: microseconds. None if the two cannot wait for each other.
+  virtual std::optional<double> message_us(ComputeDevice& other) = 0;
 };
 
 }  // namespace emplace::calibrate

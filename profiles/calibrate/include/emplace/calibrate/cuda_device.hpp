@@ -6,14 +6,12 @@
 // copy engines.
 //
 // Convolutions run on cuDNN, matrix products on cuBLAS, and ops that memory bounds on kernels that
-// only move memory. What is enqueued can be recorded into a CUDA graph and replayed, so that the
-// host launches once for all of it.
+// only move memory.
 
 #include <emplace/calibrate/activity_source.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -44,39 +42,5 @@ struct CudaDevices {
 /// DeviceFailure if a GPU is present but does not work, and kUsage if one can't be cut into that
 /// many parts.
 CudaDevices cuda_devices(const CudaOptions& options);
-
-/// Returns what ComputeDevice::launch_us() would be for kernels of a Recorded. Requires: `device`
-/// is from cuda_devices(). Like launch_us(), call it on devices without `activities`, because a
-/// profiler slows launches down.
-double replayed_launch_us(ComputeDevice& device);
-
-/// Recorded work, to be replayed any number of times.
-class Recorded {
- public:
-  virtual ~Recorded() = default;
-  /// Enqueues all of it on the first of the recorded queues, which it occupies until it has ended.
-  virtual void replay() = 0;
-};
-
-/// Records what is enqueued on queues of CUDA devices instead of running it. It records runs of
-/// programs, copies between GPUs and pinned memory, and events of recorded queues that recorded
-/// queues wait for. Work on the CPU cannot be recorded: a queue that waits for an event of the CPU,
-/// or from before the recording, fails with DeviceFailure, as does finish().
-class Recording {
- public:
-  /// Begins to record on all of `queues`, which must outlive the recorded work.
-  explicit Recording(std::span<Queue* const> queues);
-  /// Drops what was recorded unless end() was called.
-  ~Recording();
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-
-  /// Ends the recording; the queues then run their work again.
-  std::unique_ptr<Recorded> end();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace emplace::calibrate

@@ -19,6 +19,7 @@
 // long the host took to launch them. A field with a comma stands in double quotes, and a quote in
 // it is doubled (RFC 4180).
 
+#include <emplace/calibrate/samples.hpp>
 #include <emplace/profiles/op_key.hpp>
 
 #include <cstdint>
@@ -64,5 +65,12 @@ SampleTable parse_sample_table(std::string_view text, const std::string& source)
 
 /// Reads the table in a file, as read_text_file() does. Throws kIo or kFormat.
 SampleTable read_sample_table(const std::string& path);
+
+/// Returns the lines with which a table of samples of `source` begins. Requires: no commas in it.
+std::string sample_table_head(const SampleSource& source);
+
+/// Returns the line of a sample of `source` in a table with that head.
+std::string sample_table_row(const std::string& device, const OpSample& sample,
+                             const SampleSource& source);
 
 }  // namespace emplace::calibrate

@@ -19,6 +19,7 @@ struct Summary {
   std::int32_t throttled = 0;    ///< runs in which the device was below its clock
   std::int32_t lost = 0;         ///< runs dropped because the profiler lost their records
   std::int32_t interrupted = 0;  ///< runs dropped because they took over three times the median
+  double mhz = 0;                ///< at which the device ran, the median; 0: unknown
   /// All runs were throttled; these were kept, because a step would be throttled, too.
   bool below_clock = false;
 };
@@ -27,7 +28,8 @@ struct Summary {
 struct OpSample {
   OpSite site{};
   std::string library{};  ///< OpProgram::library()
-  Summary time{};
+  Summary time{};         ///< with Caches::kCold, or as a framework measured it
+  double warm_us = 0;     ///< the median with Caches::kWarm; 0: unknown
 };
 
 /// Names the memory at the host's end of a copy.
@@ -42,6 +44,14 @@ struct CopySample {
   /// The copy that ran at the same time, "from>to", with as many bytes; empty if it ran alone.
   std::string beside{};
   Summary time{};
+};
+
+/// How long a message of four bytes takes between two devices, either way: with what it takes to
+/// wait for it.
+struct Message {
+  std::string one{};
+  std::string other{};
+  double us = 0;
 };
 
 }  // namespace emplace::calibrate

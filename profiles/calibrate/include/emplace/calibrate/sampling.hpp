@@ -26,6 +26,8 @@ struct SamplingOptions {
   double stable_deviation = 0.1;  ///< a sample of more relative deviation is measured again
   std::int32_t attempts = 3;      ///< each with twice as many runs as the one before
   std::int64_t max_copy_bytes = std::int64_t{1} << 30;
+  /// Gets each sample of an op as soon as it is there, so that nothing is lost. May be empty.
+  std::function<void(const std::string& device, const OpSample& sample)> on_sample{};
   /// Ends measuring early when it turns true (Ctrl-C); what was measured is kept. May be null.
   const std::atomic<bool>* stop = nullptr;
 
@@ -63,14 +65,17 @@ OpSamples measure_ops(ComputeDevice& device, std::span<const OpSite> sites,
 /// The results for the copies to be measured.
 struct CopySamples {
   std::vector<CopySample> samples{};
+  std::vector<Message> messages{};
   std::vector<std::string> unstable{};
   bool is_complete = true;  ///< false if measuring was stopped
 };
 
 /// Measures copies within each GPU and between each ordered pair of `devices`, from 4 B by factors
 /// of 4 to `max_copy_bytes` (less where memory is short), alone; and large ones together with a
-/// second copy: the opposite one, and those from the same device to each other device. If one end
-/// is a CPU, its memory is measured pinned and pageable.
+/// second copy: the opposite one, those from the same device to each other device, those from each
+/// other device to the same, and one between two other devices, if a GPU is among them. If one end
+/// is a CPU, its memory is measured pinned and pageable. Messages go between each two devices that
+/// can wait for each other.
 CopySamples measure_copies(std::span<ComputeDevice* const> devices, const SamplingOptions& options,
                            const Progress& progress);
 
