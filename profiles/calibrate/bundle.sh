@@ -17,7 +17,7 @@ cd "$root"
 cmake --preset bundle
 cmake --build --preset bundle
 cp build/bundle/emplace build/bundle/tests/calibrate/gpu/gpu_self_test profiles/calibrate/run_on_gpu.sh \
-  profiles/calibrate/trusted_libraries.sh "$folder"
+  profiles/calibrate/trusted_libraries.sh profiles/calibrate/time_product.py "$folder"
 ldd build/bundle/emplace "$folder/gpu_self_test" | awk '$3 ~ "^/" { print $3 }' |
   grep -Ev '/(ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+)\.so' |
   while read -r library; do

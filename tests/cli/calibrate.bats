@@ -76,18 +76,29 @@ quick=(--devices cpu --runs 3 --max-copy 4096)
 }
 
 # gpu_bundle: a folder such as bundle.sh makes, of programs that only pretend. $BROKEN names the devices
-# whose calibration fails, $SELF_TEST the exit code of the self-test.
+# whose calibration fails, $SELF_TEST the exit code of the self-test, $EVENTS_US what it times by events;
+# by CUPTI it is 100 us.
 gpu_bundle() {
   mkdir bundle
   cp "$EMPLACE_SOURCE_DIR/profiles/calibrate/run_on_gpu.sh" bundle
-  printf '#!/bin/sh\necho tested\nexit "${SELF_TEST-0}"\n' >bundle/gpu_self_test
+  cat >bundle/gpu_self_test <<'END'
+#!/bin/sh
+echo tested
+{
+  echo '<property name="cupti_us" value="100.0"/>'
+  echo "<property name=\"events_us\" value=\"${EVENTS_US-104.5}\"/>"
+  echo '<property name="gap_us" value="1.2"/>'
+} >"${1#--gtest_output=xml:}"
+exit "${SELF_TEST-0}"
+END
+  echo 'print(97.5)' >bundle/time_product.py
   cat >bundle/emplace <<'END'
 #!/bin/sh
 echo "ran $*"
 [ "$1" != doctor ] || exit 0
 if [ "$3" = "${BROKEN-}" ]; then exit 3; fi
 while [ $# -gt 0 ]; do
-  case $1 in --output) echo '{}' >"$2" ;; esac
+  case $1 in --output | --save-samples) echo '{}' >"$2" ;; esac
   shift
 done
 END
@@ -98,7 +109,11 @@ END
 @test "run_on_gpu.sh succeeds where all parts do" {
   gpu_bundle
   run -0 bundle/run_on_gpu.sh results
-  [ "$(ls results)" = "$(printf '%s\n' gpu_cpu.json halves.json log.txt profile.json self_test.txt)" ]
+  [ "$(ls results)" = "$(printf '%s\n' gpu_cpu.json halves.json log.txt profile.csv profile.json report.txt \
+    self_test.txt self_test.xml)" ]
+  grep -q "100.0 us by CUPTI, 104.5 us by events, 97.5 us in PyTorch" results/report.txt
+  grep -q "between kernels it pauses 1.2 us" results/report.txt
+  [ "$(tail -n 1 results/report.txt)" = pass ]
   grep -q "ran calibrate --devices gpu,cpu" results/log.txt
 }
 
@@ -110,6 +125,13 @@ END
   [[ "$output" == *"no halves.json; the log says why"* ]]
   [ ! -e results/halves.json ]
   [ -s results/gpu_cpu.json ]  # the others are made all the same
+}
+
+@test "run_on_gpu.sh fails where ways to time a product differ" {
+  gpu_bundle
+  EVENTS_US=140 run -1 bundle/run_on_gpu.sh results
+  grep -q "^off: the ways to time the product differ by more than 10 %" results/report.txt
+  [ -s results/profile.json ]
 }
 
 @test "run_on_gpu.sh fails where the self-test does" {
