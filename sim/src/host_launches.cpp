@@ -14,9 +14,6 @@ HostLaunches::HostLaunches(const Problem& problem)
 void HostLaunches::set(const Placement& placement) {
   in_order_.clear();
   next_ = 0;
-  if (!exist()) {
-    return;
-  }
   std::ranges::fill(threads_us_, 0.0);
   for (OpId op = 0; op < problem_.num_ops(); ++op) {
     const DeviceId device = placement[problem_.grouping().group_of(op)];

@@ -20,6 +20,7 @@ class HostLaunches {
   explicit HostLaunches(const Problem& problem);
 
   /// Finds the launches of the ops of a step. O(n) for one thread of the host, else O(n log n).
+  /// Requires: exist().
   void set(const Placement& placement);
 
   /// Says whether the host launches any op at all.

@@ -247,6 +247,9 @@ class Validate(unittest.TestCase):
         for name, value in model.state_dict().items():
             self.assertTrue(torch.equal(value, before[name]), name)
 
+    def test_devices_have_the_names_of_maps_or_of_clusters(self):
+        self.assertEqual([_validate._name_of(device) for device in (2, "cpu", "cpu:1")], ["gpu:2", "cpu:0", "cpu:1"])
+
     def test_groups_are_where_their_modules_are(self):
         model = Towers()
         problem = emplace.problem(emplace.from_torch(model, torch.randn(6, 8)), "p2-8xlarge-4")

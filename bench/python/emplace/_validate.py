@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy
 
@@ -57,17 +57,20 @@ def _device_of_groups(problem: _core.Problem, device_map: Mapping[str, str]) -> 
             own[group] = problem.devices.index(found)
     # What belongs to no module is where its first producer is, or else its first consumer.
     edges = problem.edges.tolist()
+    edges += [edge[::-1] for edge in edges]
     while None in own:
-        known = [place for place in own if place is not None]
-        before = len(known)
-        for ends in (lambda edge: edge, lambda edge: edge[::-1]):
-            for edge in edges:
-                here, there = ends(edge)
-                if own[there] is None and own[here] is not None:
-                    own[there] = own[here]
-        if before == sum(place is not None for place in own):
-            own = [place if place is not None else int(problem.placeable_devices[0]) for place in own]
+        before = own.copy()
+        for here, there in edges:
+            if own[there] is None:
+                own[there] = own[here]
+        if own == before:  # nothing is next to a module
+            own = [int(problem.placeable_devices[0]) if place is None else place for place in own]
     return own  # type: ignore[return-value]
+
+
+def _name_of(device: Union[int, str]) -> str:
+    """Returns what a device of a map is called in a cluster."""
+    return f"gpu:{device}" if isinstance(device, int) else "cpu:0" if device == "cpu" else device
 
 
 def _cuts(problem: _core.Problem, model: Any, devices: list[str]) -> dict[str, dict[str, str]]:
@@ -132,13 +135,13 @@ def predicted_us(problem: _core.Problem, device_map: Mapping[str, str]) -> float
 
 
 def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "cpu",
-             placements: Optional[Mapping[str, Mapping[str, str]]] = None, steps: int = 10, optimizer: str = "adam",
+             placements: Optional[Mapping[str, Mapping[str, Union[int, str]]]] = None, steps: int = 10, optimizer: str = "adam",
              loss: Optional[Callable[..., Any]] = None, targets: Any = None) -> Validation:
     """Runs training steps of a torch.nn.Module as it is and placed by device maps, and compares them with simulation.
 
     `cluster` is of this machine, by calibrate() with the same `devices`. `placements` are device maps by name: the
-    device of each module by its path, as place() and device_map() return them. Without, the model runs on one device,
-    cut in two, and placed at random. Loss and `optimizer` are those of from_torch(). A step is the median of `steps`.
+    device of each module by its path, as place() and device_map() return them, or by its name in the cluster. Without,
+    the model runs on one device, cut in two, and placed at random. Loss and `optimizer` are those of from_torch(). A step is the median of `steps`.
     The model is left as it was.
     """
     _torch_module()  # says what is missing
@@ -148,8 +151,10 @@ def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "
     names = [place.name for place in places]
     if missing := sorted(set(names) - set(problem.devices)):
         raise UsageError(f"cluster {problem.cluster} has no device '{missing[0]}'; it has {', '.join(problem.devices)}")
+    chosen = {name: {path: _name_of(device) for path, device in device_map.items()}
+              for name, device_map in (placements or _cuts(problem, model, names)).items()}
     return Validation([
         ValidatedStep(name, predicted_us(problem, device_map),
                       measured_us(model, example_inputs, device_map, places, steps, optimizer, loss, targets),
-                      dict(device_map))
-        for name, device_map in (placements or _cuts(problem, model, names)).items()])
+                      device_map)
+        for name, device_map in chosen.items()])

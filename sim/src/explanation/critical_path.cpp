@@ -21,7 +21,9 @@ class PathWalk {
         launches_(facts.problem()),
         queues_(facts.links().size()),
         carried_(facts.links().size()) {
-    launches_.set(facts.record().placement);
+    if (launches_.exist()) {
+      launches_.set(facts.record().placement);
+    }
     for (std::int32_t id = 0; id < num_transfers(); ++id) {
       if (facts_.occupies_links(facts_.transfer(id))) {
         for (const std::int32_t link : facts_.route(facts_.transfer(id))) {

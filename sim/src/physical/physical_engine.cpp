@@ -90,6 +90,9 @@ void PhysicalEngine::compile_ops() {
                          .last_input = inputs_to_free_.size(),
                          .works_in_place = problem_.works_in_place(op)});
     num_inputs_.push_back(static_cast<std::int32_t>(problem_.inputs(op).size()));
+    if (num_inputs_.back() == 0) {
+      roots_.push_back(op);
+    }
     ++num_ops_in_[problem_.grouping().group_of(op)];
   }
 }
@@ -147,13 +150,14 @@ void PhysicalEngine::reset(const Placement& placement) {
   for (OpId op = 0; op < num_ops_; ++op) {
     device_of_[op] = placement[problem_.grouping().group_of(op)];
   }
-  launches_.set(placement);
-  woken_.clear();
-  for (OpId op = 0; op < num_ops_; ++op) {
-    waiting_[op] = num_inputs_[op] + (launches_.at_us(op) > 0 ? 1 : 0);
-    if (waiting_[op] == 0) {
-      woken_.push_back(op);
+  std::copy(num_inputs_.begin(), num_inputs_.end(), waiting_.begin());
+  woken_.assign(roots_.begin(), roots_.end());
+  if (launches_.exist()) {
+    launches_.set(placement);
+    for (OpId op = 0; op < num_ops_; ++op) {
+      waiting_[op] += launches_.at_us(op) > 0 ? 1 : 0;
     }
+    std::erase_if(woken_, [this](OpId op) { return waiting_[op] > 0; });
   }
   std::fill(overwritten_.begin(), overwritten_.end(), Problem::kNoUse);
   now_us_ = 0;

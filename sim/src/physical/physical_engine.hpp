@@ -90,6 +90,7 @@ class PhysicalEngine final : public Engine {
   IdVector<OpId, std::int32_t> num_inputs_;
   IdVector<OpId, OpFacts> op_facts_;
   std::vector<UseId> inputs_to_free_;  // of all ops
+  std::vector<OpId> roots_;
   IdVector<GroupId, std::int32_t> num_ops_in_;
 
   // The state of the step.

@@ -74,7 +74,9 @@ void OpProblem::compile_costs(Compiled& ops) const {
   }
   for (OpId op = 0; op < ops.num_ops; ++op) {
     const Op& each = (*ops.graph)[op];
-    ops.kernels.push_back(launches(each.kind) ? static_cast<double>(num_kernels(each)) : 0.0);
+    ops.kernels.push_back(launches(each.kind)
+                              ? static_cast<double>(std::max(num_kernels(each), std::int64_t{1}))
+                              : 0.0);
     ops.gap_us.push_back(ops.kernels.back() > 0 ? gap_us : 0.0);
   }
 }
