@@ -1,4 +1,4 @@
-"""Measures the ops of a model on each half of this CPU, and steps of the model beside their simulation."""
+"""Measures the ops of a model on each half of this CPU, and steps of the model next to their simulation."""
 import emplace
 import torch
 

@@ -162,7 +162,7 @@ void add_calibrate(CLI::App& app, Action& action) {
           ->group("Measurement");
   command
       ->add_option("--samples", options->samples,
-                   "Take times of ops from this table, and measure only what it lacks")
+                   "Take times of ops from this table, and measure only those that are missing")
       ->type_name("FILE")
       ->excludes(framework)
       ->group("Measurement");

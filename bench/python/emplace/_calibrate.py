@@ -279,7 +279,7 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
     `devices` are "cpu", "gpu", both, or parts of the CPU's cores such as "cpu/2". Each op runs eagerly, with its data
     where the op before it left them: on a CPU for as long as the call takes; on a GPU for as long as its kernels run,
     by torch.profiler. Copies and launches are measured by emplace, and so are ops that PyTorch does not run. Of a
-    model, steps on the first device tell how much longer its ops take in a step than alone: the step factors of the
+    model, steps on the first device show how much longer its ops take in a step than alone: the step factors of the
     profile, which `framework=false` leaves out. `output` is a file for the cluster.
     """
     _torch_module()  # says what is missing
@@ -332,7 +332,7 @@ def _with_exchanges(cluster: str, places: Sequence[Place]) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-_STEPS = 7  # of a model that tell how much longer ops take in it than alone
+_STEPS = 7  # of a model, which show how much longer ops take in it than alone
 
 
 def _with_step_factor(cluster: str, graph: _core.Graph, model: Any, example_inputs: Any, places: Sequence[Place],

@@ -180,7 +180,7 @@ class PlacedStep:
         return sorted(segments, key=lambda segment: (segment.level, place[segment.nodes[0]])) + [end]
 
     def _in_place(self) -> dict[Any, bool]:
-        """Says of each call of a module that works in place whether it may: nobody else reads what it overwrites."""
+        """Returns which calls of modules that work in place may do so: nobody else reads what they overwrite."""
         found = {}
         for node in self.segment_of:
             if node.op == "call_module" and getattr(self.interpreter.fetch_attr(node.target), "inplace", False) is True:

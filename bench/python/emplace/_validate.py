@@ -1,4 +1,4 @@
-"""Steps of models that ran here, beside their simulation: docs/guide/calibrate.md."""
+"""Steps of models that ran here, next to their simulation: docs/guide/calibrate.md."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ enum class Caches : std::uint8_t {
   kWarm,  ///< where the run before left it
 };
 
-/// What launching kernels one after the other takes, beside the kernels.
+/// What launching kernels one after the other takes in addition to the kernels.
 struct Launch {
   double gap_us = 0;   ///< the device pauses between two kernels
   double host_us = 0;  ///< the host is busy with each; 0: it runs them itself

@@ -4,7 +4,8 @@
 // without a GPU can place ops on; they share the machine's memory bandwidth.
 //
 // Convolutions and matrix products use oneDNN if emplace was built with it, otherwise plain loops;
-// ops that memory bounds only move memory, with the same results on any number of cores. Each queue is a thread, with a team of threads pinned to the device's cores.
+// ops that memory bounds only move memory, with the same results on any number of cores. Each queue
+// is a thread, with a team of threads pinned to the device's cores.
 
 #include <emplace/calibrate/compute_device.hpp>
 

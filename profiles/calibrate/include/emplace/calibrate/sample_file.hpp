@@ -16,7 +16,7 @@
 //
 // Further columns may be there: `attributes` of the op, as emplace writes them in JSON; the number
 // of `runs`, and their relative `deviation`; the number of `kernels` of a GPU; and `host_us`, how
-// long the host took to launch them. A field with a comma stands in double quotes, and a quote in
+// long the host took to launch them. A field with a comma is in double quotes, and a quote in
 // it is doubled (RFC 4180).
 
 #include <emplace/calibrate/samples.hpp>
