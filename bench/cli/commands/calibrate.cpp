@@ -147,8 +147,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("calibrate", "Measure this machine, so that the simulator can predict it");
   command->group("Measure");
-  set_examples(*command, {"emplace calibrate --devices cpu -o machine.json",
-                          "emplace calibrate resnet-50 --framework torch -o machine.json"});
+  set_examples(*command, {"emplace calibrate --devices cpu -o machine.json"});
   const auto options = std::make_shared<CalibrateOptions>();
   add_graphs(*command, options->graphs)
       ->description("Measure the ops of these graphs")

@@ -308,7 +308,8 @@ def exchange_us(places: Sequence[Place], numbers: int, rounds: int = 30) -> floa
         os.sched_setaffinity(0, places[turn].cores)
         for count in range(turn, 2 * rounds, 2):
             with changed:
-                changed.wait_for(lambda count=count: len(given) > count)
+                while len(given) <= count:
+                    changed.wait()
             made = given[count].clone()
             with changed:
                 given.append(made)

@@ -44,7 +44,7 @@ Wanted parse_device(const std::string& text) {
   }
   if (!valid) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found '{}'",
+                fmt::format("--devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found '{}'",
                             excerpt(text)));
   }
   return wanted;
@@ -55,7 +55,7 @@ void add_cpus(std::int32_t parts, const std::atomic<bool>* stop, MachineDevices&
   const auto per_part = static_cast<std::int32_t>(cores.size()) / parts;
   if (per_part == 0) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("devices: {} cores can't be cut into {} parts", cores.size(), parts));
+                fmt::format("--devices: {} cores can't be cut into {} parts", cores.size(), parts));
   }
   for (std::int32_t part = 0; part < parts; ++part) {
     const auto first = static_cast<std::size_t>(part) * static_cast<std::size_t>(per_part);
@@ -72,14 +72,13 @@ void add_gpus(const Wanted& wanted, const MachineOptions& options,
     found = cuda_devices(
         {.tf32 = !options.full_precision, .parts = wanted.parts, .activities = activities});
   } catch (const Error& error) {  // a GPU can't be cut into so many parts
-    throw Error(error.code(), fmt::format("devices: {}", error.what()));
+    throw Error(error.code(), fmt::format("--devices: {}", error.what()));
   }
   if (found.devices.empty()) {
     throw Error(
         ErrorCode::kUsage,
-        fmt::format(
-            "no GPU to calibrate: {}; to calibrate the CPU alone, ask for the devices 'cpu'",
-            found.missing));
+        fmt::format("no GPU to calibrate: {}; to calibrate the CPU alone, add --devices cpu",
+                    found.missing));
   }
   std::ranges::move(found.devices, std::back_inserter(machine.owned));
 }
@@ -123,7 +122,7 @@ MachineDevices find_devices(const MachineOptions& options, const std::atomic<boo
   for (std::size_t i = 1; i < wanted.size(); ++i) {
     if (wanted[i].is_gpu == wanted[i - 1].is_gpu) {
       throw Error(ErrorCode::kUsage,
-                  fmt::format("devices: {} is given twice", wanted[i].is_gpu ? "gpu" : "cpu"));
+                  fmt::format("--devices: {} is given twice", wanted[i].is_gpu ? "gpu" : "cpu"));
     }
   }
   MachineDevices machine;
