@@ -100,9 +100,8 @@ Cluster load_cluster(std::string_view name_or_path) {
   Cluster cluster = load_plain_cluster(name);
   const Params params = resolve_params(parameters(), given, fmt::format("cluster {}", name));
   // Not given, it is as in the file.
-  const auto is_given = [&](std::string_view parameter) {
-    return std::ranges::any_of(given.given,
-                               [&](const auto& one) { return one.first == parameter; });
+  const auto is_given = [&all = given.given](std::string_view parameter) {
+    return std::ranges::any_of(all, [&](const auto& one) { return one.first == parameter; });
   };
   if ((is_given("launch") || is_given("launch-threads")) &&
       cluster.transfer_model != TransferModel::kPhysical) {

@@ -30,7 +30,12 @@ class HostLaunches {
   double at_us(OpId op) const { return exist() ? at_us_[op] : 0.0; }
 
   /// Returns when the next launch ends; infinity after the last.
-  double next_us() const { return next_ < in_order_.size() ? at_us_[in_order_[next_]] : kInfinity; }
+  double next_us() const {
+    if (next_ == in_order_.size()) {
+      return kInfinity;
+    }
+    return at_us_[in_order_[next_]];
+  }
 
   /// Takes out the op of the next launch. Requires: there is one.
   OpId take() { return in_order_[next_++]; }

@@ -19,7 +19,7 @@ void copy_bytes(char* to, const char* from, std::int64_t bytes) {
 void xor_bytes(char* to, const char* from, std::int64_t bytes) {
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < bytes; ++i) {
-    to[i] ^= from[i];
+    to[i] = static_cast<char>(to[i] ^ from[i]);
   }
 }
 

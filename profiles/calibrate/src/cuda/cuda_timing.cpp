@@ -42,6 +42,9 @@ constexpr std::int64_t kCyclesOfUnit = 20'000;
 constexpr std::int32_t kLaunches = 1000;
 constexpr std::int32_t kMessages = 100;
 
+// Pauses are the median of so many measurements.
+constexpr std::int32_t kChains = 5;
+
 double us_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
@@ -197,7 +200,7 @@ std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpB
                                            std::int32_t runs, Caches caches) {
   part_->activate();
   if (stamps_ == nullptr) {
-    stamps_ = device_memory(queue_, 2 * kHeldRuns * std::int64_t{sizeof(ClockStamp)}, false);
+    stamps_ = device_memory(queue_, std::int64_t{sizeof(ClockStamp)} * 2 * kHeldRuns, false);
     cool_caches();
   }
   hold_load(program, buffers);
@@ -361,7 +364,8 @@ Launch CudaTimer::launches() {
   part_->activate();
   chain_us(kLaunches / 4, 4);  // to have the clocks of a load
   std::vector<double> gaps_us;
-  for (std::int32_t i = 0; i < 5; ++i) {
+  gaps_us.reserve(kChains);
+  for (std::int32_t i = 0; i < kChains; ++i) {
     gaps_us.push_back(
         launch_gap_us([&](int kernels, int units) { return chain_us(kernels, units); }));
   }
