@@ -1,6 +1,6 @@
 #pragma once
 
-// What `emplace calibrate` tells of a calibration.
+// What `emplace calibrate` prints about a calibration.
 
 #include <emplace/calibrate/calibration.hpp>
 

@@ -39,6 +39,8 @@ def _options(arguments):
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--json", action="store_true")
     run.set_defaults(command=_run)
+    for ignored in ("--json", "--wide"):  # it prints neither JSON nor tables
+        calibrate.add_argument(ignored, action="store_true")
     calibrate.add_argument("graphs", nargs="*", default=["inception-v3", "nmt"])
     calibrate.add_argument("--framework", required=True)
     calibrate.add_argument("--devices", default="gpu,cpu")

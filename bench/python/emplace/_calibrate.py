@@ -292,20 +292,21 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
     measured = set()
-    for place in places_of(devices):
+    places = places_of(devices)
+    for place in places:
         alike = torch.cuda.get_device_name(place.torch_device) if not place.cores else "cpu"
         if alike not in measured:
             measured.add(alike)
-            with _settings(full_precision):
+            with settings(full_precision):
                 rows += on_cores(place, functools.partial(_rows_of, sites, place, runs, left_out, progress))
     samples = _table(rows)
     made = _core.calibrated_cluster(graphs, devices, samples, name, runs, max_copy, full_precision)
     for warning in made["warnings"]:
         warnings.warn(warning, stacklevel=2)
-    cluster = _with_exchanges(made["cluster"], [place for place in places_of(devices) if place.cores])
+    cluster = _with_exchanges(made["cluster"], [place for place in places if place.cores])
     if training and isinstance(model, torch.nn.Module):
-        cluster = _with_step_factor(cluster, graphs[0], model, example_inputs, places_of(devices)[:1], optimizer, loss,
-                                    targets)
+        with settings(full_precision):
+            cluster = _with_step_factor(cluster, graphs[0], model, example_inputs, places[:1], optimizer, loss, targets)
     result = Calibration(samples, cluster, left_out + made["left_out"])
     if output is not None:
         result.save(output)
@@ -353,7 +354,7 @@ def _with_step_factor(cluster: str, graph: _core.Graph, model: Any, example_inpu
 
 
 @contextlib.contextmanager
-def _settings(full_precision: bool) -> Iterator[None]:
+def settings(full_precision: bool) -> Iterator[None]:
     """Lets float32 be multiplied as TF32, as the cluster will say, or not."""
     import torch
     before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32

@@ -1,4 +1,4 @@
-"""Training steps of PyTorch models, on one device or on several: imported by validate() only."""
+"""Training steps of PyTorch models, on one device or on several: imported by calibrate() and validate() only."""
 
 from __future__ import annotations
 
@@ -43,6 +43,12 @@ def default_loss(outputs: Any) -> torch.Tensor:
     if total is None:
         raise UnsupportedError("the model returns nothing that can be trained")
     return total
+
+
+def next_to(outputs: Any, given: Sequence[Any]) -> list[Any]:
+    """Returns tensors on the device of a model's outputs."""
+    device = next((value.device for value in pytree.tree_flatten(outputs)[0] if isinstance(value, torch.Tensor)), None)
+    return [value.to(device) if isinstance(value, torch.Tensor) else value for value in given]
 
 
 class Step:

@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 import numpy
 
 from emplace import _core
-from emplace._calibrate import Place, on_cores, places_of
+from emplace._calibrate import Place, on_cores, places_of, settings
 from emplace._errors import UsageError
 from emplace._models import _torch_module, from_torch
 from emplace._types import Path
@@ -121,7 +121,9 @@ def measured_us(model: Any, example_inputs: Any, device_map: Mapping[str, str], 
     given = targets if isinstance(targets, (tuple, list)) else () if targets is None else (targets,)
 
     def loss_of(outputs: Any) -> Any:
-        return _placed_steps.default_loss(outputs) if loss is None else loss(outputs, *given)
+        if loss is None:
+            return _placed_steps.default_loss(outputs)
+        return loss(outputs, *_placed_steps.next_to(outputs, given))
 
     with _placed_steps.step_of(model, inputs, loss_of, _torch_ops.OPTIMIZERS[optimizer], device_map,
                                places) as (step, place):
@@ -135,14 +137,15 @@ def predicted_us(problem: _core.Problem, device_map: Mapping[str, str]) -> float
 
 
 def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "cpu",
-             placements: Optional[Mapping[str, Mapping[str, Union[int, str]]]] = None, steps: int = 10, optimizer: str = "adam",
-             loss: Optional[Callable[..., Any]] = None, targets: Any = None) -> Validation:
+             placements: Optional[Mapping[str, Mapping[str, Union[int, str]]]] = None, steps: int = 10,
+             optimizer: str = "adam", loss: Optional[Callable[..., Any]] = None, targets: Any = None,
+             full_precision: bool = False) -> Validation:
     """Runs training steps of a torch.nn.Module as it is and placed by device maps, and compares them with simulation.
 
-    `cluster` is of this machine, by calibrate() with the same `devices`. `placements` are device maps by name: the
-    device of each module by its path, as place() and device_map() return them, or by its name in the cluster. Without,
-    the model runs on one device, cut in two, and placed at random. Loss and `optimizer` are those of from_torch(). A step is the median of `steps`.
-    The model is left as it was.
+    `cluster` is of this machine, by calibrate() with the same `devices` and `full_precision`. `placements` are device
+    maps by name: the device of each module by its path, as place() and device_map() return them, or by its name in the
+    cluster. Without, the model runs on one device, cut in two, and placed at random. Loss and `optimizer` are those of
+    from_torch(). A step is the median of `steps`. The model is left as it was.
     """
     _torch_module()  # says what is missing
     places = places_of(devices)
@@ -153,8 +156,9 @@ def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "
         raise UsageError(f"cluster {problem.cluster} has no device '{missing[0]}'; it has {', '.join(problem.devices)}")
     chosen = {name: {path: _name_of(device) for path, device in device_map.items()}
               for name, device_map in (placements or _cuts(problem, model, names)).items()}
-    return Validation([
-        ValidatedStep(name, predicted_us(problem, device_map),
-                      measured_us(model, example_inputs, device_map, places, steps, optimizer, loss, targets),
-                      device_map)
-        for name, device_map in chosen.items()])
+    with settings(full_precision):
+        return Validation([
+            ValidatedStep(name, predicted_us(problem, device_map),
+                          measured_us(model, example_inputs, device_map, places, steps, optimizer, loss, targets),
+                          device_map)
+            for name, device_map in chosen.items()])

@@ -27,8 +27,8 @@ inline constexpr double kFullClock = 0.9;
 RunQuality quality_at(double mhz, double sustained_mhz);
 
 /// Returns how long a GPU pauses between two kernels that follow one another.
-/// `chain_us(kernels, units)` is how long a chain of kernels takes, each of which spins for so many
-/// units of time. The slope over the number of kernels leaves out what happens once; the slopes for
+/// `chain_us(kernels, units)` measures a chain of so many kernels; each spins for so many units of
+/// time. The slope over the number of kernels leaves out what happens once; the slopes for
 /// one and for two units tell the pause from the spinning.
 double launch_gap_us(const std::function<double(int kernels, int units)>& chain_us);
 

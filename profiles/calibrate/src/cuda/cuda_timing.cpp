@@ -111,11 +111,22 @@ void CudaTimer::hold_load(const CudaProgram& program, const OpBuffers& buffers) 
     enqueue_stamp(queue_.stream(), &stamps[1]);
     queue_.finish();
   } while (us_since(begin) < wanted_us);
-  if (sustained_mhz_ == 0) {
-    ClockStamp seen[2];
-    check_cuda(cudaMemcpy(seen, stamps, sizeof(seen), cudaMemcpyDefault), "cudaMemcpy");
-    sustained_mhz_ = mhz_between(seen[0], seen[1]);
+  // Of this op: a product draws more power than a copy, and has a lower clock.
+  ClockStamp seen[2];
+  check_cuda(cudaMemcpy(seen, stamps, sizeof(seen), cudaMemcpyDefault), "cudaMemcpy");
+  sustained_mhz_ = mhz_between(seen[0], seen[1]);
+}
+
+void CudaTimer::hold_back(const std::function<void()>& enqueue) {
+  start_.hold(queue_.stream(), ++num_starts_);
+  try {
+    enqueue();
+  } catch (...) {
+    start_.raise(num_starts_);
+    throw;
   }
+  start_.raise(num_starts_);
+  queue_.finish();
 }
 
 std::vector<TimedRun> CudaTimer::profiled(std::span<const std::uint64_t> ids) {
@@ -148,7 +159,7 @@ std::vector<TimedRun> CudaTimer::time_some(const CudaProgram& program, const OpB
     afters.emplace_back(part_, true);
     ids.push_back(next_id());
   }
-  const auto enqueue = [&] {
+  hold_back([&] {
     for (std::size_t run = 0; run < ids.size(); ++run) {
       enqueue_stamp(queue_.stream(), &stamps[2 * run]);
       if (caches == Caches::kCold) {
@@ -164,16 +175,7 @@ std::vector<TimedRun> CudaTimer::time_some(const CudaProgram& program, const OpB
       afters[run].record(queue_.stream());
       enqueue_stamp(queue_.stream(), &stamps[2 * run + 1]);
     }
-  };
-  start_.hold(queue_.stream(), ++num_starts_);
-  try {
-    enqueue();
-  } catch (...) {
-    start_.raise(num_starts_);
-    throw;
-  }
-  start_.raise(num_starts_);
-  queue_.finish();
+  });
   std::vector<TimedRun> timed;
   if (by_profiler) {
     timed = profiled(ids);
@@ -344,19 +346,13 @@ std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> 
 double CudaTimer::chain_us(int kernels, int units) {
   CudaEvent before(part_, true);
   CudaEvent after(part_, true);
-  start_.hold(queue_.stream(), ++num_starts_);
-  try {
+  hold_back([&] {
     before.record(queue_.stream());
     for (int i = 0; i < kernels; ++i) {
       enqueue_spin(queue_.stream(), units * kCyclesOfUnit);
     }
     after.record(queue_.stream());
-  } catch (...) {
-    start_.raise(num_starts_);
-    throw;
-  }
-  start_.raise(num_starts_);
-  queue_.finish();
+  });
   return us_between(before, after);
 }
 
@@ -396,8 +392,7 @@ double CudaTimer::message_us(CudaTimer& other) {
   const auto wait = [](cudaStream_t stream, const CudaEvent& event) {
     check_cuda(cudaStreamWaitEvent(stream, event.get(), 0), "cudaStreamWaitEvent");
   };
-  start_.hold(queue_.stream(), ++num_starts_);
-  try {
+  hold_back([&] {
     before.record(queue_.stream());
     for (std::size_t i = 0; i < sent.size(); ++i) {
       queue_.copy(there->data(), here->data(), kBytes);
@@ -410,12 +405,7 @@ double CudaTimer::message_us(CudaTimer& other) {
       wait(queue_.stream(), answered[i]);
     }
     after.record(queue_.stream());
-  } catch (...) {
-    start_.raise(num_starts_);
-    throw;
-  }
-  start_.raise(num_starts_);
-  queue_.finish();
+  });
   other.queue_.finish();
   return us_between(before, after) / (2 * kMessages);
 }

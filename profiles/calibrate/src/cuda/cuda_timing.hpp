@@ -16,6 +16,7 @@
 #include <emplace/calibrate/activity_source.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,8 +40,8 @@ class CudaTimer {
   std::vector<TimedRun> time_runs(const CudaProgram& program, const OpBuffers& buffers,
                                   std::int32_t runs, Caches caches);
   /// As ComputeDevice::time_copies(). A copy is enqueued on a stream of the GPU that makes it: the
-  /// one that it comes from, or else where it goes. Copies of pageable memory, of which the host
-  /// does a part, are timed by the host's clock, each from its own thread.
+  /// one that it comes from, or else where it goes. The host takes part in
+  /// copies of pageable memory, so its clock times them, each in its own thread.
   std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies, std::int32_t runs);
   /// As ComputeDevice::launches().
   Launch launches();
@@ -52,6 +53,8 @@ class CudaTimer {
 
   // Runs what is to be timed until the clocks are those under load.
   void hold_load(const CudaProgram& program, const OpBuffers& buffers);
+  // Runs what is enqueued meanwhile, all of it at once.
+  void hold_back(const std::function<void()>& enqueue);
   void cool_caches();
   // Returns what the profiler recorded of each of `ids`, under which the same was launched. If it
   // fails, it is not asked again, and the runs are lost.
@@ -71,7 +74,7 @@ class CudaTimer {
   std::uint32_t num_starts_ = 0;
   std::unique_ptr<Memory> cache_filler_;
   std::unique_ptr<Memory> stamps_;  // two for each run that is timed at a time
-  double sustained_mhz_ = 0;        // 0: not known yet
+  double sustained_mhz_ = 0;        // under the last load; 0: not known yet
 };
 
 }  // namespace emplace::calibrate
