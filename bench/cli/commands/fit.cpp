@@ -110,7 +110,7 @@ void fit(const FitOptions& options, bool json) {
     return;
   }
   print_text(
-      fmt::format("{}\nerrors are |predicted - measured| / measured, of the samples and of shapes "
+      fmt::format("{}\nerrors are |ln(predicted / measured)|, of the samples and of shapes "
                   "left out\nwrote {}\n",
                   report_table(fitted.reports).to_terminal(false, table_width()), options.output));
 }

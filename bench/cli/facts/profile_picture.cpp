@@ -208,8 +208,7 @@ std::string profile_html(const DeviceProfile& profile) {
   text += facts.to_html() + profile_svg(profile) + "<h2>Op classes</h2>\n" +
           class_table(profile).to_html();
   if (profile.calibration) {
-    text +=
-        "<p>Errors are |predicted - measured| / measured of shapes left out, mean and worst.</p>\n";
+    text += "<p>Errors are |ln(predicted / measured)| of shapes left out, mean and worst.</p>\n";
   }
   if (const std::vector<Residual> residuals = residuals_of(profile); !residuals.empty()) {
     text += "<h2>The ops that rooflines predict worst</h2>\n" + residual_table(residuals).to_html();

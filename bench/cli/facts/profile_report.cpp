@@ -208,7 +208,7 @@ std::string to_text(const DeviceProfile& profile) {
   }
   text += '\n' + class_table(profile).to_terminal(false, table_width());
   if (profile.calibration) {
-    text += "\nerrors are |predicted - measured| / measured of shapes left out, mean and worst\n";
+    text += "\nerrors are |ln(predicted / measured)| of shapes left out, mean and worst\n";
   }
   if (const std::vector<Residual> residuals = residuals_of(profile); !residuals.empty()) {
     text += "\nthe ops that rooflines predict worst\n\n";

@@ -235,7 +235,7 @@ std::vector<CostCase> possible_cases(OpClass op_class, std::optional<Precision> 
 }
 
 void Errors::add(double predicted_us, double measured_us) {
-  errors_.push_back(std::abs(predicted_us - measured_us) / measured_us);
+  errors_.push_back(std::abs(std::log(predicted_us / measured_us)));
 }
 
 void Errors::add(const Errors& other) {

@@ -39,7 +39,7 @@ struct ClassSample {
   bool is_cached = false;  ///< part of what it moves may stay in the cache
 };
 
-/// Holds the errors |predicted - measured| / measured of some samples.
+/// Holds the errors |ln(predicted / measured)| of some samples.
 class Errors {
  public:
   /// Adds one.

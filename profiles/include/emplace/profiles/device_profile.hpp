@@ -72,7 +72,8 @@ struct Provenance {
 };
 
 /// How well a cost source predicts ops that it has not seen: each shape is left out in turn and
-/// predicted from the others. An error is |predicted - measured| / measured.
+/// predicted from the others. An error is |ln(predicted / measured)|: too
+/// short by half and too long by twice weigh the same.
 struct PredictionError {
   std::int32_t predicted = 0;  ///< measurements that it could predict
   double mean = 0;
