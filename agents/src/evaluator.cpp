@@ -92,14 +92,15 @@ std::vector<Evaluation> Evaluator::evaluate(std::span<const Placement> placement
                                             std::span<StepOutline> outlines) {
   EMPLACE_CHECK(outlines.empty() || outlines.size() == placements.size(),
                 "{} outlines for {} placements", outlines.size(), placements.size());
-  std::vector<Placement> expanded_placements;
+  const bool is_as_given = is_finest() && problem_->constraints().empty();
+  std::vector<Placement> finest_placements;
   for (const Placement& placement : placements) {
     incumbent_.check(placement);
-    if (!is_finest()) {
-      expanded_placements.push_back(expanded(placement));
+    if (!is_as_given) {
+      finest_placements.push_back(expanded(constrained(placement)));
     }
   }
-  const std::span<const Placement> finest = is_finest() ? placements : expanded_placements;
+  const std::span<const Placement> finest = is_as_given ? placements : finest_placements;
   std::vector<Evaluation> evaluations(placements.size());
   const std::size_t count =
       std::min(placements.size(), static_cast<std::size_t>(budget().evaluations_left()));
@@ -188,6 +189,11 @@ void Evaluator::absorb(const Evaluator& child) {
   budget().charge(child.budget().evaluations());
   finest_.prove_bound(child.incumbent().proven_bound_us());
   end_if_enough();
+}
+
+Placement Evaluator::constrained(Placement placement) const {
+  problem_->constrain(placement);
+  return placement;
 }
 
 Placement Evaluator::expanded(const Placement& placement) const {

@@ -4,6 +4,8 @@
 #include <emplace/agents/move_evaluator.hpp>
 #include <emplace/sim/neighbourhood.hpp>
 
+#include <algorithm>
+
 namespace emplace::agents {
 namespace {
 
@@ -35,18 +37,46 @@ Evaluation MoveEvaluator::start(const Placement& base) {
 }
 
 void MoveEvaluator::go_to(const Placement& base) {
-  if (evaluator_.is_finest()) {
+  if (!evaluator_.is_finest()) {
+    base_ = evaluator_.constrained(base);
+    neighbourhood_->go_to(evaluator_.expanded(base_));
+  } else if (evaluator_.problem().constraints().empty()) {
     neighbourhood_->go_to(base);
   } else {
-    base_ = base;
-    neighbourhood_->go_to(evaluator_.expanded(base));
+    neighbourhood_->go_to(evaluator_.constrained(base));
   }
+}
+
+// Leaves out moves of pinned groups, and adds those of tied ones.
+std::span<const Move> MoveEvaluator::allowed(std::span<const Move> moves) {
+  const Problem& problem = evaluator_.problem();
+  const GroupConstraints& constraints = problem.constraints();
+  if (constraints.empty()) {
+    return moves;
+  }
+  allowed_moves_.clear();
+  for (const Move& move : moves) {
+    if (constraints.pinned_device(move.group) != Problem::kNotPinned) {
+      continue;
+    }
+    const std::span<const GroupId> tied = constraints.tied_to(move.group);
+    if (tied.empty()) {
+      allowed_moves_.push_back(move);
+    } else if (std::ranges::find(allowed_moves_, tied.front(), &Move::group) ==
+               allowed_moves_.end()) {
+      for (const GroupId group : tied) {
+        allowed_moves_.push_back({.group = group, .device = move.device});
+      }
+    }
+  }
+  return allowed_moves_;
 }
 
 Evaluation MoveEvaluator::evaluate(std::span<const Move> moves, double cutoff_us) {
   if (evaluator_.budget().exhausted()) {
     return {};
   }
+  moves = allowed(moves);
   if (!evaluator_.is_finest()) {
     moves = of_members(moves, *evaluator_.nesting_, finest_moves_);
   }

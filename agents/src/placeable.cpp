@@ -28,7 +28,9 @@ namespace {
 void require_placeable(const Problem& problem, const Placement& placement,
                        std::string_view source) {
   for (GroupId group = 0; group < placement.size(); ++group) {
-    if (!problem.is_placeable(placement[group])) {
+    const bool is_pinned_there = placement[group] != Problem::kNotPinned &&
+                                 placement[group] == problem.constraints().pinned_device(group);
+    if (!problem.is_placeable(placement[group]) && !is_pinned_there) {
       refuse(problem, group, placement[group], source);
     }
   }

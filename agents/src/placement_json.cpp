@@ -17,7 +17,8 @@ Placement placement_from_json(const JsonCursor& json, const Problem& problem) {
   devices.reserve(elements.size());
   for (const JsonCursor& element : elements) {
     const auto device = static_cast<DeviceId>(element.integer(0, problem.num_devices() - 1));
-    if (!problem.is_placeable(device)) {
+    if (!problem.is_placeable(device) &&
+        device != problem.constraints().pinned_device(static_cast<GroupId>(devices.size()))) {
       element.fail(fmt::format("device {} is not placeable", device));
     }
     devices.push_back(device);

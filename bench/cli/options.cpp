@@ -4,6 +4,7 @@
 #include "terminal.hpp"
 
 #include <emplace/base/error.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/throughput.hpp>
@@ -22,6 +23,7 @@
 #include <iterator>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace emplace::cli {
@@ -239,11 +241,41 @@ CLI::Option* add_cluster(CLI::App& command, std::string& cluster) {
       ->group("Problem");
 }
 
-void ProblemOptions::name_costs() {
-  if (no_framework && !cluster.empty()) {
-    cluster = without_framework(cluster);
-    no_framework = false;
+void ProblemOptions::name_cluster() {
+  if (cluster.empty()) {
+    return;
   }
+  if (std::exchange(no_framework, false)) {
+    cluster = without_framework(cluster);
+  }
+  if (!constraints_file.empty()) {
+    const std::string path = std::exchange(constraints_file, {});
+    cluster = with_constraints(cluster, read_constraints(read_text_file(path), path));
+  }
+  cluster = with_constraints(cluster, std::exchange(constraints, {}));
+}
+
+void add_constraint_options(CLI::App& command, ProblemOptions& options) {
+  const auto add = [&command](const std::string& name, std::vector<std::string>& values,
+                              const std::string& text, const std::string& type) {
+    command.add_option(name, values, text + "; may be given again")
+        ->allow_extra_args(false)
+        ->type_name(type)
+        ->group("Constraints");
+  };
+  add("--pin", options.constraints.pins,
+      "Ops of this scope or name, * is any text, run on this device", "SCOPE=DEVICE");
+  add("--together", options.constraints.together, "Ops of this scope or name share a device",
+      "SCOPE");
+  add("--exclude", options.constraints.excluded, "This device takes no ops", "DEVICE");
+  add("--memory-limit", options.constraints.memory,
+      "As if the device had no more memory, or, below 0, as much less: gpu:0=20GB, gpu:*=-2GB",
+      "DEVICE=SIZE");
+  command
+      .add_option("--constraints", options.constraints_file,
+                  "JSON file of constraints (emplace-constraints)")
+      ->type_name("FILE")
+      ->group("Constraints");
 }
 
 void add_grouping_options(CLI::App& command, ProblemOptions& options) {
@@ -272,6 +304,7 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
                 "Ops take what they took alone, not what they take in a framework's step")
       ->group("Problem");
   add_grouping_options(command, options);
+  add_constraint_options(command, options);
 }
 
 void add_objective_options(CLI::App& command, ProblemOptions& options) {

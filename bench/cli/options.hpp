@@ -3,6 +3,7 @@
 // Options that several commands share, and how mistakes in them are told.
 
 #include <emplace/graphs/grouping_strategy.hpp>
+#include <emplace/profiles/constraints.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -33,14 +34,16 @@ struct ProblemOptions {
   std::int64_t groups = 0;           ///< 0: the default of the grouping
   std::string given_grouping{};      ///< strategy; if empty, that of grouping()
   bool no_framework = false;         ///< costs are those of ops alone
+  Constraints constraints{};         ///< on placements
+  std::string constraints_file{};    ///< path of a file with more of them, or empty
   std::string objective{"step"};     ///< or "throughput"
   std::int64_t steps_in_flight = 0;  ///< for throughput; 0: as many as keep all devices busy
 
   /// Returns the strategy that the options mean.
   std::string grouping() const { return std::string(grouping_for(given_grouping, groups)); }
 
-  /// Makes `no_framework` a parameter of the cluster, if there is one.
-  void name_costs();
+  /// Makes `no_framework` and constraints parameters of the cluster, if there is one.
+  void name_cluster();
 };
 
 /// Says who places, and with what.
@@ -90,7 +93,10 @@ CLI::Option* add_cluster(CLI::App& command, std::string& cluster);
 /// Adds --groups and --grouping.
 void add_grouping_options(CLI::App& command, ProblemOptions& options);
 
-/// Adds GRAPH, --cluster, --groups and --grouping.
+/// Adds --pin, --together, --exclude, --memory-limit and --constraints.
+void add_constraint_options(CLI::App& command, ProblemOptions& options);
+
+/// Adds GRAPH, --cluster, --groups and --grouping, and those of constraints.
 void add_problem_options(CLI::App& command, ProblemOptions& options);
 
 /// Adds --objective and --steps-in-flight.

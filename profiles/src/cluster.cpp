@@ -4,6 +4,7 @@
 #include <emplace/base/error.hpp>
 #include <emplace/base/json_cursor.hpp>
 #include <emplace/profiles/cluster.hpp>
+#include <emplace/profiles/constraints.hpp>
 
 #include <fmt/format.h>
 
@@ -133,7 +134,7 @@ Cluster read_cluster(std::string_view text, const std::string& source) {
   const JsonCursor json = document.root();
   json.expect_schema("emplace-cluster", 1);
   json.expect_only({"schema", "version", "name", "summary", "transfer_model", "placeto", "physical",
-                    "grappler", "math", "devices", "provenance"});
+                    "grappler", "math", "devices", "constraints", "provenance"});
   Cluster cluster;
   cluster.name = json.at("name").non_empty_text();
   cluster.summary = json.at("summary").text();
@@ -154,6 +155,14 @@ Cluster read_cluster(std::string_view text, const std::string& source) {
     case TransferModel::kGrappler:
       cluster.grappler = read_grappler_model(constants);
       break;
+  }
+  if (const auto constraints = json.find("constraints")) {
+    constraints->expect_only({"pin", "together", "exclude", "memory"});
+    try {
+      constrain(cluster, read_constraints(*constraints));
+    } catch (const Error& error) {
+      constraints->fail(error.what());
+    }
   }
   cluster.provenance = read_provenance(json.at("provenance"));
   return cluster;

@@ -1,10 +1,14 @@
+#include "cluster_text.hpp"
+
 #include <emplace/base/embedded.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/base/json_cursor.hpp>
 #include <emplace/base/params.hpp>
 #include <emplace/base/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
+#include <emplace/profiles/constraints.hpp>
 
+#include <boost/algorithm/string/split.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,20 +74,44 @@ const std::vector<ParamSpec>& parameters() {
        .max = 1e6,
        .summary = "microseconds that the host takes to launch a kernel"},
       whole_number("launch-threads", 1, 1, 1024,
-                   "threads of the host that launch; thread d mod N serves device d")};
+                   "threads of the host that launch; thread d mod N serves device d"),
+      {.name = "pin",
+       .default_value = std::string(),
+       .summary = "SCOPE=DEVICE: ops of this scope or name run there; several by ';'"},
+      {.name = "together",
+       .default_value = std::string(),
+       .summary = "SCOPE: ops of this scope or name share a device; several by ';'"},
+      {.name = "exclude",
+       .default_value = std::string(),
+       .summary = "DEVICE: takes no ops; several by ';'"},
+      {.name = "memory",
+       .default_value = std::string(),
+       .summary = "DEVICE=SIZE: as if it had no more memory; several by ';'"}};
   return all;
 }
 
-// Parts NAME:key=value,... A path may have colons of its own.
-std::pair<std::string_view, Spec> without_parameters(std::string_view text) {
-  const std::size_t at = text.rfind(':');
-  if (at == std::string_view::npos || text.find('=', at) == std::string_view::npos) {
-    return {text, {}};
+// Splits the value of a parameter of constraints.
+std::vector<std::string> values_of(const std::string& text) {
+  std::vector<std::string> values;
+  if (!text.empty()) {
+    boost::algorithm::split(values, text, [](char c) { return c == ';'; });
   }
-  return {text.substr(0, at), Spec::parse(fmt::format("cluster{}", text.substr(at)))};
+  return values;
 }
 
 }  // namespace
+
+std::pair<std::string_view, Spec> without_parameters(std::string_view text) {
+  const auto is_of_key = [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; };
+  for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
+    const std::string_view rest = text.substr(at + 1);
+    const auto* const end = std::ranges::find_if_not(rest, is_of_key);
+    if (end != rest.begin() && end != rest.end() && *end == '=') {
+      return {text.substr(0, at), Spec::parse(fmt::format("cluster{}", text.substr(at)))};
+    }
+  }
+  return {text, {}};
+}
 
 std::vector<std::string> cluster_names() { return sorted_names(embedded::clusters()); }
 
@@ -125,6 +153,10 @@ Cluster load_cluster(std::string_view name_or_path) {
       profile.step_factors = DeviceProfile().step_factors;
     }
   }
+  constrain(cluster, {.pins = values_of(params.get<std::string>("pin")),
+                      .together = values_of(params.get<std::string>("together")),
+                      .excluded = values_of(params.get<std::string>("exclude")),
+                      .memory = values_of(params.get<std::string>("memory"))});
   if (name != name_or_path) {
     cluster.name += name_or_path.substr(name.size());
   }

@@ -83,6 +83,32 @@ Json constants_to_json(const Cluster& cluster) {
   return physical_to_json(cluster);
 }
 
+// What is excluded is written as not placeable.
+Json constraints_to_json(const Cluster& cluster) {
+  Json constraints = Json::object();
+  Json pins = Json::object();
+  for (const Pin& pin : cluster.pins) {
+    pins.add(pin.pattern, pin.device);
+  }
+  Json together = Json::array();
+  for (const std::string& pattern : cluster.together) {
+    together.push_back(pattern);
+  }
+  Json memory = Json::object();
+  for (const Device& device : cluster.devices) {
+    if (device.memory_limit_bytes != 0) {
+      memory.add(device.name, fmt::format("{}B", device.memory_limit_bytes));
+    }
+  }
+  for (const auto& [name, of_name] :
+       {std::pair{"pin", &pins}, std::pair{"together", &together}, std::pair{"memory", &memory}}) {
+    if (!of_name->empty()) {
+      constraints.add(name, *of_name);
+    }
+  }
+  return constraints;
+}
+
 }  // namespace
 
 std::string write_cluster_json(const Cluster& cluster) {
@@ -108,6 +134,9 @@ std::string write_cluster_json(const Cluster& cluster) {
     devices.push_back(entry);
   }
   json.add("devices", devices);
+  if (const Json constraints = constraints_to_json(cluster); !constraints.empty()) {
+    json.add("constraints", constraints);
+  }
   json.add("provenance", to_json(cluster.provenance));
   return json.laid_out();
 }

@@ -101,6 +101,22 @@ IdVector<GroupId, Priority> read_priorities(const JsonCursor& json, const Proble
 
 }  // namespace
 
+void require_constraints(const Problem& problem, const Placement& placement,
+                         std::string_view source) {
+  Placement kept = placement;
+  problem.constrain(kept);
+  for (GroupId group = 0; group < problem.num_groups(); ++group) {
+    if (kept[group] != placement[group]) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("{}: the op '{}' is on {}; the constraints of the cluster '{}' expect "
+                              "it on {}",
+                              source, problem.op(problem.grouping().members(group).front()).name,
+                              problem.device(placement[group]).name, problem.cluster().name,
+                              problem.device(kept[group]).name));
+    }
+  }
+}
+
 std::string write_placement_json(const Problem& problem, const Placement& placement) {
   const auto by_op = [&](const auto& of_group) {
     Json ops = Json::object();

@@ -112,6 +112,30 @@ TEST_P(Conformance, PlacesEveryGroupOnAnAllowedDevice) {
   }
 }
 
+// The harness moves what an agent put elsewhere; what was simulated kept the constraints already.
+TEST_P(Conformance, KeepsConstraintsInAllThatItSimulates) {
+  auto cluster =
+      std::make_shared<Cluster>(*test::make_cluster({.num_devices = 3, .with_cpu = true}));
+  cluster->pins = {{.pattern = "a", .device = "cpu:0"}, {.pattern = "c", .device = "gpu:2"}};
+  cluster->together = {"[bd]"};
+  const Problem problem(std::make_shared<const OpGraph>(two_chains()),
+                        Grouping({0, 1, 2, 3, 4}), cluster);
+  Evaluator evaluator(problem, {.seed = 5,
+                                .budget = {.max_evaluations = 100},
+                                .any_device = !info().respects_placeable});
+  Placement placement = make()->place(problem, evaluator);
+  problem.constrain(placement);
+  std::vector<Placement> placements{placement};
+  if (const auto& best = evaluator.incumbent().placement()) {
+    placements.push_back(*best);
+  }
+  for (const Placement& found : placements) {
+    EXPECT_EQ(found[0], 3);
+    EXPECT_EQ(found[2], 2);
+    EXPECT_EQ(found[1], found[3]);
+  }
+}
+
 TEST_P(Conformance, GivesTheSamePlacementForTheSameSeedOnAnyNumberOfThreads) {
   for (const auto& [name, problem] : tiny_problems()) {
     SCOPED_TRACE(name);

@@ -37,7 +37,7 @@ class SctSchedule {
           });
       double not_before_us = start_us(group, device);
       if (schedule_.is_too_full(group, device)) {
-        std::tie(group, device) = least_overflow(problem_, schedule_);
+        std::tie(group, device) = least_overflow(schedule_);
         not_before_us = 0;
       }
       schedule_.assign(group, device, not_before_us);

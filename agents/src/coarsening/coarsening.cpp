@@ -97,6 +97,7 @@ class Joiner {
       : times_(mean_times(problem)),
         total_us_(std::accumulate(times_.begin(), times_.end(), 0.0)),
         num_groups_(problem.num_groups()),
+        constraints_(problem.constraints()),
         dag_(dag_of(problem, times_)) {}
 
   std::vector<Pair> take() && { return std::move(joins_); }
@@ -107,7 +108,7 @@ class Joiner {
     queue_ = {};
     for (const GroupId producer : dag_.order()) {
       for (const auto& [consumer, weight] : dag_.successors(producer)) {
-        queue_.push(rate(producer, consumer));
+        enqueue(producer, consumer);
       }
     }
     while (num_groups_ > target && !queue_.empty()) {
@@ -140,6 +141,13 @@ class Joiner {
       }
     }
     return {edges, weights, order, kMaxCycleSearch};
+  }
+
+  // Groups of one device or one set alone join, so that each level has the same constraints.
+  void enqueue(GroupId producer, GroupId consumer) {
+    if (constraints_.class_of(dag_.find(producer)) == constraints_.class_of(dag_.find(consumer))) {
+      queue_.push(rate(producer, consumer));
+    }
   }
 
   Candidate rate(GroupId producer, GroupId consumer) {
@@ -175,7 +183,7 @@ class Joiner {
     times_[*joined] = candidate.time_us;
     // What gained weight may rate higher than it stands in the queue.
     for (const auto& [producer, consumer] : dag_.thickened()) {
-      queue_.push(rate(producer, consumer));
+      enqueue(producer, consumer);
     }
   }
 
@@ -183,6 +191,7 @@ class Joiner {
   double total_us_;
   double average_us_ = 0;  // of the groups of the level
   GroupId num_groups_;
+  const GroupConstraints& constraints_;
   ContractibleDag dag_;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
   std::vector<Pair> joins_;

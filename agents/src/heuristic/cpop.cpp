@@ -41,7 +41,7 @@ Placement cpop(const Problem& problem, Budget& budget, StepOrder order) {
   std::ranges::transform(to_end_us, from_start_us, through_us.begin(), std::plus<>());
 
   const std::vector<GroupId> path = critical_path(problem, to_end_us);
-  const DeviceId path_device = least_device(problem, [&](DeviceId device) {
+  const DeviceId path_device = least_device(problem.placeable_devices(), [&](DeviceId device) {
     double sum_us = 0;
     for (const GroupId group : path) {
       sum_us += problem.group_cost_us(group, device);
@@ -56,7 +56,7 @@ Placement cpop(const Problem& problem, Budget& budget, StepOrder order) {
   return place_by_schedule(
       problem, budget, order, IdleSlots::kFill, MemoryRule::kWhereNeeded,
       [&](MemorySchedule& schedule) {
-        assign_in_order(problem, schedule, by_priority, [&](GroupId group, DeviceId device) {
+        assign_in_order(schedule, by_priority, [&](GroupId group, DeviceId device) {
           return std::pair(is_on_path[group] && device != path_device,
                            schedule.finish_if(group, device));
         });

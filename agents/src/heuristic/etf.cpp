@@ -69,13 +69,15 @@ class Queue {
 
 // Assigns all groups, the earliest pair after the other.
 void assign_earliest(const Problem& problem, MemorySchedule& schedule, const GroupTimes& level_us) {
-  const std::span<const DeviceId> devices = problem.placeable_devices();
+  const std::span<const DeviceId> devices = problem.used_devices();
   std::vector<Queue> queues(devices.size());
   std::vector<double> free_us(devices.size(), 0.0);
   const auto add = [&](GroupId group) {
-    for (std::size_t at = 0; at < devices.size(); ++at) {
+    for (const DeviceId device : schedule.devices_for(group)) {
+      const auto at =
+          static_cast<std::size_t>(std::ranges::find(devices, device) - devices.begin());
       queues[at].add(
-          {schedule.ready_us(group, devices[at]), -level_us[group], schedule.rank(group), group});
+          {schedule.ready_us(group, device), -level_us[group], schedule.rank(group), group});
     }
   };
   std::ranges::for_each(schedule.ready_groups(), add);
@@ -94,6 +96,12 @@ void assign_earliest(const Problem& problem, MemorySchedule& schedule, const Gro
           device = at;
         }
       }
+    }
+    // Since it was ready, a group with which this one must be together may have been assigned.
+    if (const auto allowed = schedule.devices_for(group);
+        std::ranges::find(allowed, devices[device]) == allowed.end()) {
+      device = static_cast<std::size_t>(std::ranges::find(devices, allowed.front()) -
+                                        devices.begin());
     }
     schedule.assign(group, devices[device]);
     free_us[device] = schedule.finish_us(group);

@@ -12,7 +12,7 @@ Placement heft(const Problem& problem, Budget& budget, StepOrder order) {
       problem, times_to_end_us(problem, mean_costs_us(problem), Transfers::kMean));
   return place_by_schedule(problem, budget, order, IdleSlots::kFill, MemoryRule::kWhereNeeded,
                            [&](MemorySchedule& schedule) {
-                             assign_in_order(problem, schedule, by_priority,
+                             assign_in_order(schedule, by_priority,
                                              [&](GroupId group, DeviceId device) {
                                                return schedule.finish_if(group, device);
                                              });

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -71,16 +72,15 @@ Placement place_by_schedule(const Problem& problem, Budget& budget, StepOrder or
 /// Registers a list scheduler as a heuristic with the parameter `order`, a StepOrder.
 AgentRegistration list_scheduler(AgentInfo info, ListScheduler* scheduler);
 
-/// Returns the placeable device with the least `key(device)`, the first among equals.
+/// Returns the device with the least `key(device)`, the first among equals.
 template <class Key>
-DeviceId least_device(const Problem& problem, Key key) {
-  return *std::ranges::min_element(problem.placeable_devices(), {}, key);
+DeviceId least_device(std::span<const DeviceId> devices, Key key) {
+  return *std::ranges::min_element(devices, {}, key);
 }
 
-/// Returns the placeable device on which `group` ends first, of those that are not too full.
-inline DeviceId earliest_finish(const Problem& problem, const MemorySchedule& schedule,
-                                GroupId group) {
-  return least_device(problem, [&](DeviceId device) {
+/// Returns the device on which `group` ends first, of those that are not too full.
+inline DeviceId earliest_finish(const MemorySchedule& schedule, GroupId group) {
+  return least_device(schedule.devices_for(group), [&](DeviceId device) {
     return std::pair(schedule.is_too_full(group, device), schedule.finish_if(group, device));
   });
 }
@@ -88,13 +88,12 @@ inline DeviceId earliest_finish(const Problem& problem, const MemorySchedule& sc
 /// Assigns groups in this order, each to the device with the least `key(group, device)` of those
 /// that are not too full.
 template <class Key>
-void assign_in_order(const Problem& problem, MemorySchedule& schedule,
-                     const std::vector<GroupId>& order, Key key) {
+void assign_in_order(MemorySchedule& schedule, const std::vector<GroupId>& order, Key key) {
   for (const GroupId group : order) {
     if (schedule.is_stopped()) {
       return;
     }
-    schedule.assign(group, least_device(problem, [&](DeviceId device) {
+    schedule.assign(group, least_device(schedule.devices_for(group), [&](DeviceId device) {
                       return std::pair(schedule.is_too_full(group, device), key(group, device));
                     }));
   }
@@ -103,7 +102,7 @@ void assign_in_order(const Problem& problem, MemorySchedule& schedule,
 /// Names a group and the device to which it may go.
 using GroupOnDevice = std::pair<GroupId, DeviceId>;
 
-/// Returns the pair of a ready group and a placeable device with the least `key(group, device)`.
+/// Returns the pair of a ready group and one of its devices with the least `key(group, device)`.
 /// Ties go to the first group in topological order, then to the cheaper device, then to the first.
 /// Requires: a group is ready. O(ready groups * devices).
 template <class Key>
@@ -111,7 +110,7 @@ GroupOnDevice least_ready_pair(const Problem& problem, const ListSchedule& sched
   GroupOnDevice best;
   decltype(key(GroupId{}, DeviceId{})) best_key{};
   for (const GroupId group : schedule.ready_groups()) {
-    const DeviceId device = least_device(problem, [&](DeviceId candidate) {
+    const DeviceId device = least_device(schedule.devices_for(group), [&](DeviceId candidate) {
       return std::pair(key(group, candidate), problem.group_cost_us(group, candidate));
     });
     const auto least_key = key(group, device);
@@ -138,9 +137,10 @@ void assign_least_pairs(const Problem& problem, MemorySchedule& schedule, Key ke
 
 /// Returns where Baechi's schedulers would give up, because no ready group fits on any device: the
 /// first ready group, and the device with the most memory left.
-inline GroupOnDevice least_overflow(const Problem& problem, const ListSchedule& schedule) {
-  return {schedule.ready_groups().front(),
-          least_device(problem, [&](DeviceId device) { return -schedule.free_bytes(device); })};
+inline GroupOnDevice least_overflow(const ListSchedule& schedule) {
+  const GroupId group = schedule.ready_groups().front();
+  return {group, least_device(schedule.devices_for(group),
+                              [&](DeviceId device) { return -schedule.free_bytes(device); })};
 }
 
 }  // namespace emplace::agents

@@ -25,7 +25,7 @@ Placement m_etf(const Problem& problem, Budget& budget, StepOrder order) {
                                    });
                                const auto [group, device] =
                                    schedule.is_too_full(earliest.first, earliest.second)
-                                       ? least_overflow(problem, schedule)
+                                       ? least_overflow(schedule)
                                        : earliest;
                                schedule.assign(group, device);
                              }

@@ -4,11 +4,11 @@
 namespace emplace::agents {
 namespace {
 
-GroupOnDevice latest_of_earliest(const Problem& problem, const MemorySchedule& schedule) {
+GroupOnDevice latest_of_earliest(const MemorySchedule& schedule) {
   GroupOnDevice latest;
   double latest_us = -1;
   for (const GroupId group : schedule.ready_groups()) {
-    const DeviceId device = earliest_finish(problem, schedule, group);
+    const DeviceId device = earliest_finish(schedule, group);
     const double finish_us = schedule.finish_if(group, device);
     if (finish_us > latest_us) {
       latest = {group, device};
@@ -27,7 +27,7 @@ Placement max_min(const Problem& problem, Budget& budget, StepOrder order) {
   return place_by_schedule(problem, budget, order, IdleSlots::kLeave, MemoryRule::kWhereNeeded,
                            [&](MemorySchedule& schedule) {
                              while (schedule.goes_on()) {
-                               const auto [group, device] = latest_of_earliest(problem, schedule);
+                               const auto [group, device] = latest_of_earliest(schedule);
                                schedule.assign(group, device);
                              }
                            });

@@ -57,7 +57,7 @@ Placement peft(const Problem& problem, Budget& budget, StepOrder order) {
   return place_by_schedule(
       problem, budget, order, IdleSlots::kFill, MemoryRule::kWhereNeeded,
       [&](MemorySchedule& schedule) {
-        assign_in_order(problem, schedule, by_priority, [&](GroupId group, DeviceId device) {
+        assign_in_order(schedule, by_priority, [&](GroupId group, DeviceId device) {
           return schedule.finish_if(group, device) + optimistic_us[device][group];
         });
       });

@@ -151,7 +151,9 @@ double Environment::time_of(const Evaluation& evaluation, const StepOutline& out
 void Environment::read_devices(const Placement& placement, std::span<std::int32_t> devices) const {
   const std::span<const DeviceId> placeable = evaluator->problem().placeable_devices();
   std::ranges::transform(placement.devices(), devices.begin(), [&](DeviceId device) {
-    return static_cast<std::int32_t>(std::ranges::find(placeable, device) - placeable.begin());
+    // A pinned group may be where no other can go: it is seen on the last device.
+    return static_cast<std::int32_t>(
+        std::min(std::ranges::find(placeable, device), placeable.end() - 1) - placeable.begin());
   });
 }
 

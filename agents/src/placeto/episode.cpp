@@ -154,6 +154,7 @@ void RolloutCollector::act(Environment& environment, std::size_t step, bool gree
     rollout.actions_[step * workers + worker] = static_cast<std::int32_t>(action);
     placements_[worker][rollout.visited_at(step)] =
         environment.evaluator->problem().placeable_devices()[action];
+    environment.evaluator->problem().constrain(placements_[worker]);
   }
 }
 

@@ -98,13 +98,13 @@ class Repairer {
     find_moves(record_.worst_device);
     for (std::size_t trial = 0; trial < moves_.size() && !is_done(); ++trial) {
       const Relief& move = next_move(trial);
-      placement[move.group] = move.to;
+      place(placement, move.group, move.to);
       const SimResult& result = simulator_.run(placement);
       note(placement, result.makespan_us, result.bytes_over);
       if (result_.bytes_over < before) {
         return true;
       }
-      placement[move.group] = record_.worst_device;
+      place(placement, move.group, record_.worst_device);
     }
     return false;
   }
@@ -170,10 +170,10 @@ class Repairer {
       }
       const std::int64_t to_before = bytes_over(move.to);
       const std::int64_t before = to_before + bytes_over(device);
-      estimate_.move(move.group, move.to);
+      this->move(move.group, move.to);
       const std::int64_t to_after = bytes_over(move.to);
       if (to_after > to_before && to_after + bytes_over(device) >= before) {
-        estimate_.move(move.group, device);
+        this->move(move.group, device);
         continue;
       }
       keep(move.group, device, move.to);
@@ -193,18 +193,18 @@ class Repairer {
     for (std::size_t trial = 0; trial < kMaxExchanges && trial < moves_.size(); ++trial) {
       const Relief move = next_move(trial);
       const std::int64_t before = bytes_over(move.to) + bytes_over(device);
-      estimate_.move(move.group, move.to);
+      this->move(move.group, move.to);
       const std::vector<GroupId> others = largest_parts(move.to, move.group);
       for (const GroupId other : others) {
-        estimate_.move(other, device);
+        this->move(other, device);
         if (bytes_over(move.to) + bytes_over(device) < before) {
           keep(move.group, device, move.to);
           keep(other, move.to, device);
           return true;
         }
-        estimate_.move(other, move.to);
+        this->move(other, move.to);
       }
-      estimate_.move(move.group, device);
+      this->move(move.group, device);
     }
     return false;
   }
@@ -214,7 +214,7 @@ class Repairer {
     const IdSpan<GroupId, const double> parts = estimate_.parts_of_peak(device);
     std::vector<GroupId> groups;
     for (GroupId group = 0; group < parts.end_id(); ++group) {
-      if (parts[group] > 0 && group != except && !has_moved_[group]) {
+      if (parts[group] > 0 && group != except && !has_moved_[group] && !is_pinned(group)) {
         groups.push_back(group);
       }
     }
@@ -223,13 +223,38 @@ class Repairer {
     return groups;
   }
 
+  void place(Placement& placement, GroupId group, DeviceId device) const {
+    for (const GroupId moved : with(group)) {
+      placement[moved] = device;
+    }
+  }
+
+  // Returns a group and all that must be with it.
+  std::vector<GroupId> with(GroupId group) const {
+    const std::span<const GroupId> tied = problem_.constraints().tied_to(group);
+    return tied.empty() ? std::vector{group} : std::vector(tied.begin(), tied.end());
+  }
+
+  // Moves a group, and what must be with it, in the estimate.
+  void move(GroupId group, DeviceId to) {
+    for (const GroupId moved : with(group)) {
+      estimate_.move(moved, to);
+    }
+  }
+
   // Takes note of a move that the estimate has made.
   void keep(GroupId group, DeviceId from, DeviceId to) {
-    has_moved_[group] = true;
-    load_[from] -= load_of(group, from);
-    load_[to] += load_of(group, to);
-    is_known_[group] = false;
-    estimate_.visit_neighbours(group, [&](GroupId other) { is_known_[other] = false; });
+    for (const GroupId moved : with(group)) {
+      has_moved_[moved] = true;
+      load_[from] -= load_of(moved, from);
+      load_[to] += load_of(moved, to);
+      is_known_[moved] = false;
+      estimate_.visit_neighbours(moved, [&](GroupId other) { is_known_[other] = false; });
+    }
+  }
+
+  bool is_pinned(GroupId group) const {
+    return problem_.constraints().pinned_device(group) != Problem::kNotPinned;
   }
 
   // Returns the best of the moves but `count`; call it with 0, 1, ...
@@ -249,7 +274,7 @@ class Repairer {
     const IdSpan<GroupId, const double> parts = estimate_.parts_of_peak(device);
     const std::span<const DeviceId> targets = problem_.placeable_devices();
     for (GroupId group = 0; group < problem_.num_groups(); ++group) {
-      if (parts[group] <= 0 || has_moved_[group]) {
+      if (parts[group] <= 0 || has_moved_[group] || is_pinned(group)) {
         continue;
       }
       double* const added_us = added_us_.data() + index_of(group) * targets.size();
@@ -293,6 +318,7 @@ class Repairer {
 
 Repair repair(const Problem& problem, Simulator& simulator, Placement placement,
               std::int64_t max_simulations) {
+  problem.constrain(placement);
   StepRecord first = simulator.record(placement);
   if (first.bytes_over > 0) {
     return Repairer(problem, simulator, max_simulations).run(std::move(first));

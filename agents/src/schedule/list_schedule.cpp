@@ -46,6 +46,15 @@ std::span<const GroupId> ListSchedule::ready_groups() const {
   return ready_groups_;
 }
 
+std::span<const DeviceId> ListSchedule::devices_for(GroupId group) const {
+  for (const GroupId other : problem_.constraints().tied_to(group)) {
+    if (is_assigned_[other] != 0) {
+      return placement_.devices().subspan(index_of(other), 1);
+    }
+  }
+  return problem_.devices_for(group);
+}
+
 double ListSchedule::start_if(GroupId group, DeviceId device) const {
   const BusyTimes& busy = busy_times_[device];
   const double ready = ready_us(group, device);

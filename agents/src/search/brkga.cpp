@@ -94,7 +94,9 @@ class Brkga final : public Agent {
     const std::span<const DeviceId> devices = problem.placeable_devices();
     Keys keys;
     for (const DeviceId device : placement.devices()) {
-      const auto at = static_cast<double>(std::ranges::find(devices, device) - devices.begin());
+      // A pinned group may be elsewhere; its key means nothing.
+      const auto at = static_cast<double>(
+          std::min(std::ranges::find(devices, device), devices.end() - 1) - devices.begin());
       keys.push_back((at + 0.5) / static_cast<double>(devices.size()));
     }
     return keys;
@@ -105,7 +107,7 @@ class Brkga final : public Agent {
       const MemoryReserve none(problem.num_devices(), 0);
       MemorySchedule schedule(problem, IdleSlots::kFill, &none);
       for (const GroupId group : order_by_priority(problem, keys)) {
-        schedule.assign(group, earliest_finish(problem, schedule, group));
+        schedule.assign(group, earliest_finish(schedule, group));
       }
       return std::move(schedule).take();
     }

@@ -10,7 +10,7 @@ namespace {}  // namespace
 
 CompletionBound::CompletionBound(const Problem& problem)
     : problem_(problem),
-      devices_(problem.placeable_devices()),
+      devices_(problem.used_devices()),
       of_ops_(op_bounds(problem, devices_)),
       device_of_(index_of(problem.num_ops()), kOpen),
       least_busy_us_(index_of(problem.num_ops()), kInfinity),
@@ -18,7 +18,7 @@ CompletionBound::CompletionBound(const Problem& problem)
       after_(index_of(problem.num_ops())),
       tail_after_us_(index_of(problem.num_outputs())) {
   for (OpId op = 0; op < problem.num_ops(); ++op) {
-    for (const DeviceId device : devices_) {
+    for (const DeviceId device : problem.devices_for(problem.grouping().group_of(op))) {
       least_busy_us_[op] = std::min(least_busy_us_[op], problem.busy_us(op, device));
     }
   }

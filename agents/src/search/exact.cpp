@@ -50,6 +50,9 @@ IdVector<DeviceId, DeviceId> find_alike(const Problem& problem) {
   const std::span<const DeviceId> devices = problem.placeable_devices();
   IdVector<DeviceId, DeviceId> first_alike(index_of(problem.num_devices()));
   std::iota(first_alike.begin(), first_alike.end(), 0);
+  if (!problem.constraints().empty()) {
+    return first_alike;  // a device to which something is pinned is like no other
+  }
   for (const DeviceId device : devices) {
     for (const DeviceId first : devices) {
       if (first < device && first_alike[first] == first && are_alike(problem, first, device) &&
@@ -182,7 +185,7 @@ class BranchAndBound {
     Level& level = levels_[depth];
     level.choices.clear();
     level.next = 0;
-    for (const DeviceId device : problem_.placeable_devices()) {
+    for (const DeviceId device : devices_for(level.group)) {
       if (free_bytes_[device] < problem_.group_persistent_bytes(level.group) ||
           is_like_an_earlier_empty_one(device)) {
         continue;
@@ -195,6 +198,16 @@ class BranchAndBound {
       }
     }
     std::ranges::stable_sort(level.choices, {}, &Choice::bound_us);
+  }
+
+  // Those of the problem, or the one of the groups with which it must be together.
+  std::span<const DeviceId> devices_for(GroupId group) const {
+    for (const GroupId other : problem_.constraints().tied_to(group)) {
+      if (placement_[other] != CompletionBound::kOpen) {
+        return placement_.devices().subspan(index_of(other), 1);
+      }
+    }
+    return problem_.devices_for(group);
   }
 
   bool is_like_an_earlier_empty_one(DeviceId device) const {
@@ -297,7 +310,7 @@ class Exact final : public Agent {
          unimproved < problem.num_groups() && evaluator.budget().evaluations_left() > leave;
          group = (group + 1) % problem.num_groups()) {
       ++unimproved;
-      for (const DeviceId device : problem.placeable_devices()) {
+      for (const DeviceId device : problem.devices_for(group)) {
         const Evaluation best = evaluator.incumbent().evaluation();
         const Move move{group, device};
         if (evaluator.budget().evaluations_left() > leave &&

@@ -74,7 +74,7 @@ class HillClimb final : public Agent {
       const GroupId group = order[at];
       const DeviceId before = moves.base()[group];
       ++unimproved;
-      for (const DeviceId device : problem.placeable_devices()) {
+      for (const DeviceId device : problem.devices_for(group)) {
         if (device == before) {
           continue;
         }

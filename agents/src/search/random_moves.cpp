@@ -60,6 +60,14 @@ RandomMoves::RandomMoves(const Coarsening& coarsening, Options options)
   mean_time_us_ = time_us / static_cast<double>(problem_.num_groups()) /
                   static_cast<double>(problem_.placeable_devices().size());
 
+  if (!problem_.constraints().empty()) {
+    for (GroupId group = 0; group < problem_.num_groups(); ++group) {
+      if (problem_.constraints().pinned_device(group) == Problem::kNotPinned) {
+        movable_.push_back(group);
+      }
+    }
+  }
+
   const std::vector<GroupId> sizes = coarsening.levels();
   for (const GroupId size : std::span(sizes).subspan(1)) {
     const IdVector<GroupId, GroupId> parts = coarsening.parts(size);
@@ -69,8 +77,10 @@ RandomMoves::RandomMoves(const Coarsening& coarsening, Options options)
 
 std::size_t RandomMoves::draw(const Placement& placement, RandomStream& random,
                               std::vector<Move>& moves) const {
-  const auto group =
-      static_cast<GroupId>(random.below(static_cast<std::uint64_t>(problem_.num_groups())));
+  const GroupId group =
+      movable_.empty()
+          ? static_cast<GroupId>(random.below(static_cast<std::uint64_t>(problem_.num_groups())))
+          : movable_[random.below(movable_.size())];
   moves.assign(1, {group, draw_device(placement, group, random)});
   const double kind = random.uniform();
   if (kind < options_.cluster) {
@@ -95,7 +105,7 @@ DeviceId RandomMoves::draw_device(const Placement& placement, GroupId group,
     const std::size_t drawn = random.below(in.size() + out.size());
     const DeviceId device =
         placement[drawn < in.size() ? in[drawn].producer : out[drawn - in.size()].consumer];
-    if (device != placement[group]) {
+    if (device != placement[group] && problem_.is_placeable(device)) {
       return device;
     }
   }

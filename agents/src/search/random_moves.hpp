@@ -72,6 +72,7 @@ class RandomMoves {
   Options options_;
   Parts layers_;
   std::vector<Parts> levels_;  // coarser ones, finest first
+  std::vector<GroupId> movable_;  // that are not pinned; empty where there are no constraints
   double mean_time_us_ = 0;
 };
 

@@ -25,7 +25,7 @@ constexpr const char* kDefaultAgent = "auto";
 constexpr double kDefaultTimeLimitS = 10;
 
 PlacedStep place(ProblemOptions problem, const AgentOptions& agent, const PolicyOptions& policy) {
-  problem.name_costs();
+  problem.name_cluster();
   return policy.path.empty() ? place_with_agent(problem, agent)
                              : place_with_policy(problem, policy);
 }

@@ -165,6 +165,7 @@ PlacedStep place_op_by_op(const ProblemOptions& problem, const std::string& text
                 .from_file = true},
                problem);
   const Placement placement = read_placement_json(text, path, step.problem());
+  require_constraints(step.problem(), placement, path);
   simulate(step, placement);
   return step;
 }
@@ -178,7 +179,7 @@ PlacedStep place_from_file(ProblemOptions problem, const std::string& path) {
     }
     if (problem.cluster.empty()) {
       problem.cluster = named_in(file, path, "cluster", "--cluster", cluster_names());
-      problem.name_costs();
+      problem.name_cluster();
     }
   }
   return place_op_by_op(problem, text, path);
@@ -307,12 +308,13 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
                            .stop = &stop_on_signal()},
                 .progress = std::move(watch.progress),
                 .improved = std::move(watch.improved)});
-  const Placement placement = with.episodes == 0 ? agent->place_with_policy(problem, evaluator)
+  Placement placement = with.episodes == 0 ? agent->place_with_policy(problem, evaluator)
                                                  : agent->place(problem, evaluator);
   step.decision_groups = agent->decision_groups(problem);
   step.was_stopped = stop_on_signal();
   step.evaluations = evaluator.budget().evaluations();
   step.evaluations_to_best = evaluator.incumbent().evaluations_to_best();
+  problem.constrain(placement);
   simulate(step, placement);
   return step;
 }
@@ -325,6 +327,10 @@ PlacedStep place_from(const ProblemOptions& problem, const std::string& source) 
   if (problem.no_framework) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("--no-framework: the costs of '{}' are those of its run", source));
+  }
+  if (!problem.constraints.empty() || !problem.constraints_file.empty()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("constraints: those of '{}' are those of its run", source));
   }
   const bench::StoredRun run = bench::read_store(cell->folder);
   return place_from_run(run, find_cell(run, *cell), cell->folder, problem);

@@ -76,6 +76,7 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
   Placement placement = cell.learns ? agent->place(problem, evaluator)
                                     : learner->place_with_policy(problem, evaluator);
   check_placement(placement, problem, any_device);
+  problem.constrain(placement);
   Simulator simulator(problem);
   const SimResult& step = simulator.run(placement);
   result.status = step.status == StepStatus::kOk ? CellStatus::kOk : CellStatus::kOutOfMemory;

@@ -90,6 +90,19 @@ void add_transfer_model(Fingerprint& print, const Problem& problem) {
   }
 }
 
+// Nothing where there are none.
+void add_constraints(Fingerprint& print, const Problem& problem) {
+  for (OpId op = 0; op < problem.num_ops() && !problem.cluster().pins.empty(); ++op) {
+    print.add(problem.pinned_device(op));
+  }
+  for (const std::vector<OpId>& together : problem.together()) {
+    print.add(static_cast<std::int64_t>(together.size()));
+    for (const OpId op : together) {
+      print.add(op);
+    }
+  }
+}
+
 }  // namespace
 
 Grouping group_graph(const OpGraph& graph, std::int64_t groups, std::string_view grouping) {
@@ -164,6 +177,7 @@ std::string hash_of(const Problem& problem, Hashed hashed) {
       print.add(problem.uses()[use].output);
     }
   }
+  add_constraints(print, problem);
   for (std::int32_t output = 0; output < problem.num_outputs(); ++output) {
     print.add(problem.output_bytes(output));
     print.add(problem.output_allocated_bytes(output));

@@ -15,8 +15,8 @@ namespace {
 class ShortageFinder {
  public:
   explicit ShortageFinder(const Problem& problem)
-      : problem_(problem), resident_(problem, problem.placeable_devices()) {
-    for (const DeviceId device : problem.placeable_devices()) {
+      : problem_(problem), resident_(problem, problem.used_devices()) {
+    for (const DeviceId device : problem.used_devices()) {
       memory_bytes_ += problem.memory_bytes(device);
       largest_bytes_ = std::max(largest_bytes_, problem.memory_bytes(device));
     }
@@ -81,7 +81,7 @@ class ShortageFinder {
     std::ranges::sort(sizes, std::greater{});
     for (std::size_t at = 0; at < sizes.size() && sizes[at] > 0; ++at) {
       std::int64_t fitting = 0;
-      for (const DeviceId device : problem_.placeable_devices()) {
+      for (const DeviceId device : problem_.used_devices()) {
         fitting += problem_.memory_bytes(device) / sizes[at];
       }
       const auto count = static_cast<std::int64_t>(at) + 1;

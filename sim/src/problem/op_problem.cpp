@@ -1,6 +1,7 @@
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/op_kind.hpp>
+#include <emplace/profiles/constraints.hpp>
 #include <emplace/sim/op_problem.hpp>
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ OpProblem::OpProblem(std::shared_ptr<const OpGraph> graph, std::shared_ptr<const
   ops->order = emplace::topological_order(*graph);
   ops->graph = std::move(graph);
   ops->cluster = std::move(cluster);
+  compile_constraints(*ops);
   compile_devices(*ops);
   compile_costs(*ops);
   compile_ops(*ops);
@@ -34,7 +36,8 @@ OpProblem::OpProblem(std::shared_ptr<const OpGraph> graph, std::shared_ptr<const
 }
 
 std::int64_t OpProblem::memory_bytes(DeviceId device) const {
-  return profile(device).usable_bytes();
+  const std::int64_t limit = this->device(device).memory_limit_bytes;
+  return limit == 0 ? profile(device).usable_bytes() : limit;
 }
 
 std::int32_t OpProblem::slots(DeviceId device) const {
@@ -156,12 +159,59 @@ void OpProblem::compile_ops(Compiled& ops) const {
   }
 }
 
+namespace {
+
+// Returns the ops that a pattern selects; there is at least one.
+std::vector<OpId> selected(const OpGraph& graph, std::string_view what,
+                           const std::string& pattern) {
+  std::vector<OpId> ops;
+  for (OpId op = 0; op < num_ops(graph); ++op) {
+    const Op& facts = graph[index_of(op)];
+    if (selects(pattern, facts.name, facts.scope)) {
+      ops.push_back(op);
+    }
+  }
+  if (ops.empty()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} '{}': the graph '{}' has no op and no scope of this name", what,
+                            excerpt(pattern), graph[boost::graph_bundle].name));
+  }
+  return ops;
+}
+
+}  // namespace
+
+void OpProblem::compile_constraints(Compiled& ops) const {
+  const Cluster& cluster = *ops.cluster;
+  for (const Pin& pin : cluster.pins) {
+    const auto device = static_cast<DeviceId>(
+        std::ranges::find(cluster.devices, pin.device, &Device::name) - cluster.devices.begin());
+    ops.pinned.resize(index_of(ops.num_ops), kNotPinned);
+    for (const OpId op : selected(*ops.graph, "pin", pin.pattern)) {
+      if (ops.pinned[op] != kNotPinned && ops.pinned[op] != device) {
+        throw Error(ErrorCode::kUsage,
+                    fmt::format("constraints contradict each other: '{}' pins '{}' to {}, another "
+                                "pin to {}",
+                                pin.pattern, (*ops.graph)[index_of(op)].name, pin.device,
+                                cluster.devices[index_of(ops.pinned[op])].name));
+      }
+      ops.pinned[op] = device;
+    }
+  }
+  for (const std::string& pattern : cluster.together) {
+    ops.together.push_back(selected(*ops.graph, "together", pattern));
+  }
+}
+
 void OpProblem::compile_devices(Compiled& ops) const {
   const std::vector<Device>& devices = ops.cluster->devices;
   for (DeviceId device = 0; device < num_devices(); ++device) {
     ops.devices_by_name.push_back(device);
     if (devices[device].placeable) {
       ops.placeable.push_back(device);
+    }
+    if (devices[device].placeable || std::ranges::count(ops.pinned, device) > 0) {
+      ops.used.push_back(device);
     }
   }
   std::sort(ops.devices_by_name.begin(), ops.devices_by_name.end(),

@@ -69,6 +69,20 @@ Problem::Problem(OpProblem ops, Grouping grouping)
   add_up_members();
   find_edges();
   group_order_ = emplace::topological_order(num_groups(), group_edges_);
+  constraints_ = GroupConstraints(*this, grouping_, group_order_);
+}
+
+void Problem::constrain(Placement& placement) const {
+  if (constraints_.empty()) {
+    return;
+  }
+  for (const GroupId group : group_order_) {
+    if (const DeviceId pinned = constraints_.pinned_device(group); pinned != kNotPinned) {
+      placement[group] = pinned;
+    } else if (const auto tied = constraints_.tied_to(group); !tied.empty()) {
+      placement[group] = placement[tied.front()];
+    }
+  }
 }
 
 void Problem::add_up_members() {

@@ -4,6 +4,9 @@
 // the best placement so far. An evaluation is one simulated step; each is charged to the budget.
 // All results depend on the seed alone, never on threads.
 //
+// What is simulated keeps the constraints of the problem, whatever an agent asks for
+// (Problem::constrain): pinned groups stay, and tied ones move together.
+//
 // An evaluator belongs to one thread; evaluating many placements uses the threads of the present
 // TBB arena. Searches that go from one placement to its neighbours evaluate moves
 // (move_evaluator.hpp).
@@ -132,6 +135,7 @@ class Evaluator {
 
   NeighbourhoodPool& pool();
   bool is_finest() const { return this == &finest_; }
+  Placement constrained(Placement placement) const;
   Placement expanded(const Placement& placement) const;
   double cutoff_us(double cutoff_us) const;
   void outline_of(const SimResult& result, StepOutline& outline) const;

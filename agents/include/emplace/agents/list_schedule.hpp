@@ -47,6 +47,10 @@ class ListSchedule {
   /// Returns the position of `group` in problem.group_order().
   std::int32_t rank(GroupId group) const { return rank_[group]; }
 
+  /// Returns the devices on which a group that is not assigned may be: those of the problem, or the
+  /// one of the groups with which it must be together.
+  std::span<const DeviceId> devices_for(GroupId group) const;
+
   /// Returns when all that `group` reads from assigned producers is on `device`, in microseconds.
   double ready_us(GroupId group, DeviceId device) const { return ready_us_[cell(group, device)]; }
 

@@ -10,7 +10,8 @@
 
 namespace emplace::agents {
 
-/// Throws kUnsupported unless each group of `placement` is on a placeable device; `source` is the
+/// Throws kUnsupported unless each group of `placement` is on a placeable device or pinned where it
+/// is; `source` is the
 /// subject of the error's text. Requires: a device for each group. O(groups).
 void require_placeable(const Problem& problem, const Placement& placement, std::string_view source);
 

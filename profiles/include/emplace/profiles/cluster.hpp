@@ -74,8 +74,18 @@ struct Device {
   /// Whether agents choose this device by default. A host CPU next to GPUs is available to
   /// placements that name it, such as cpu-only, but not to the others.
   bool placeable = true;
+  /// Memory that a step may use, where it is less than the profile's; 0: all of it.
+  std::int64_t memory_limit_bytes = 0;
 
   bool operator==(const Device&) const = default;
+};
+
+/// Says that ops run on one device, whether it is placeable or not.
+struct Pin {
+  std::string pattern{};  ///< of scopes or names of ops, see constraints.hpp
+  std::string device{};   ///< name of a device
+
+  bool operator==(const Pin&) const = default;
 };
 
 /// Describes the devices of one machine or several, and their links.
@@ -91,6 +101,8 @@ struct Cluster {
   QueueOrder queue_order = QueueOrder::kFifo;  ///< where the model is `physical`
   Host host{};                                 ///< where the model is `physical`
   MathMode math = MathMode::kFramework;        ///< of ops on float32 tensors
+  std::vector<Pin> pins{};                     ///< of the ops of each graph that is placed here
+  std::vector<std::string> together{};         ///< patterns; ops that match one share a device
   Provenance provenance{};
 
   bool operator==(const Cluster&) const = default;
@@ -113,9 +125,9 @@ std::vector<std::string> cluster_names();
 
 /// Returns the shipped cluster called `name`, or reads the file that it names (anything with a '/'
 /// or ending in ".json"). Parameters may follow, as in "dgx-a100:math=tf32,framework=false": `math`
-/// sets Cluster::math, `launch` and `launch-threads` set Cluster::host, and without `framework` all
-/// step factors are 1. Throws kUnknownName, kIo,
-/// kFormat, or kUsage for wrong parameters.
+/// sets Cluster::math, `launch` and `launch-threads` set Cluster::host, without `framework` all step
+/// factors are 1, and `pin`, `together`, `exclude` and `memory` are constraints (constraints.hpp).
+/// Throws kUnknownName, kIo, kFormat, or kUsage for wrong parameters.
 Cluster load_cluster(std::string_view name_or_path);
 
 /// Returns the text with which load_cluster() makes the same cluster without step factors.

@@ -65,7 +65,7 @@ LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devic
 
 /// Does the same for the devices from which agents choose.
 inline LowerBounds lower_bounds(const Problem& problem) {
-  return lower_bounds(problem, problem.placeable_devices());
+  return lower_bounds(problem, problem.used_devices());
 }
 
 /// Bounds for each op that every placement keeps, in microseconds.

@@ -31,7 +31,8 @@ using UseId = Id<struct UseTag>;
 class OpProblem {
  public:
   /// Compiles `graph` for `cluster`. Throws kFormat if times or bytes add up to more than a double
-  /// represents exactly. Requires: `graph` is valid (validate() in op_graph.hpp).
+  /// represents exactly, and kUsage if a constraint of the cluster selects no op, or pins one to two
+  /// devices. Requires: `graph` is valid (validate() in op_graph.hpp).
   OpProblem(std::shared_ptr<const OpGraph> graph, std::shared_ptr<const Cluster> cluster);
 
   /// Returns the graph, for names, kinds, shapes and scopes.
@@ -65,6 +66,20 @@ class OpProblem {
   bool is_placeable(DeviceId device) const {
     return device >= 0 && device < num_devices() && this->device(device).placeable;
   }
+
+  /// Returns the placeable devices and those to which ops are pinned, ascending.
+  std::span<const DeviceId> used_devices() const { return ops_->used; }
+
+  /// The device of an op that is pinned to none.
+  static constexpr DeviceId kNotPinned = -1;
+
+  /// Returns the device to which a constraint of the cluster pins `op`, or kNotPinned.
+  DeviceId pinned_device(OpId op) const {
+    return ops_->pinned.empty() ? kNotPinned : ops_->pinned[op];
+  }
+
+  /// Returns the sets of ops that share a device, ascending, one for each Cluster::together.
+  std::span<const std::vector<OpId>> together() const { return ops_->together; }
 
   // --- Ops -------------------------------------------------------------------------------------
 
@@ -266,9 +281,13 @@ class OpProblem {
 
     std::vector<DeviceId> devices_by_name;
     std::vector<DeviceId> placeable;
+    std::vector<DeviceId> used;
+    IdVector<OpId, DeviceId> pinned;  // empty if no op is pinned
+    std::vector<std::vector<OpId>> together;
   };
 
   // Each fills a part of what ops_ points to, from those before it.
+  void compile_constraints(Compiled& ops) const;
   void compile_devices(Compiled& ops) const;
   void compile_costs(Compiled& ops) const;
   void compile_ops(Compiled& ops) const;

@@ -21,4 +21,9 @@ std::string write_placement_json(const Problem& problem, const Placement& placem
 Placement read_placement_json(std::string_view text, const std::string& source,
                               const Problem& problem);
 
+/// Throws kUsage unless `placement` keeps the constraints of `problem` (Problem::constrain);
+/// `source` is the subject of the error's text.
+void require_constraints(const Problem& problem, const Placement& placement,
+                         std::string_view source);
+
 }  // namespace emplace

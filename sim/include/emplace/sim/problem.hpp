@@ -11,7 +11,9 @@
 #include <emplace/base/id_vector.hpp>
 #include <emplace/base/ids.hpp>
 #include <emplace/graphs/grouping.hpp>
+#include <emplace/sim/group_constraints.hpp>
 #include <emplace/sim/op_problem.hpp>
+#include <emplace/sim/placement.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -40,7 +42,8 @@ class Problem : public OpProblem {
   Problem(std::shared_ptr<const OpGraph> graph, Grouping grouping,
           std::shared_ptr<const Cluster> cluster);
 
-  /// Groups ops. Requires: a grouping of their graph.
+  /// Groups ops. Throws kUsage if constraints contradict each other (GroupConstraints). Requires: a
+  /// grouping of their graph.
   Problem(OpProblem ops, Grouping grouping);
 
   /// Returns the same ops in other groups. Requires: a grouping of the same graph.
@@ -52,6 +55,20 @@ class Problem : public OpProblem {
   const Grouping& grouping() const { return grouping_; }
 
   GroupId num_groups() const { return grouping_.size(); }
+
+  /// Returns what the cluster demands of placements.
+  const GroupConstraints& constraints() const { return constraints_; }
+
+  /// Returns the devices from which agents choose for `group`, ascending: the placeable ones, or the
+  /// one to which it is pinned, placeable or not.
+  std::span<const DeviceId> devices_for(GroupId group) const {
+    return constraints_.pinned_device(group) == kNotPinned ? placeable_devices()
+                                                           : constraints_.pin_of(group);
+  }
+
+  /// Makes a placement keep the constraints: pinned groups go to their devices, and tied ones to
+  /// that of the first in topological order. Requires: a device for each group.
+  void constrain(Placement& placement) const;
 
   /// Returns the cost of all members on `device` in microseconds, launches and gaps included.
   double group_cost_us(GroupId group, DeviceId device) const {
@@ -102,6 +119,7 @@ class Problem : public OpProblem {
   std::vector<GroupEdge> group_in_edges_;
   IdVector<GroupId, std::size_t> group_in_begin_;
   std::vector<GroupId> group_order_;
+  GroupConstraints constraints_;
 };
 
 }  // namespace emplace
