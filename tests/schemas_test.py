@@ -50,6 +50,7 @@ documents = {
     "profiles/schema/cluster.schema.json": {
         **shipped("profiles/data/clusters/*.json"),
         **shipped("tests/profiles/measured_cluster.json")},
+    "profiles/schema/constraints.schema.json": shipped("examples/constraints.json"),
     "sim/schema/placement.schema.json": {
         **written("place", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "round-robin"),
         **written("place", "inception-v3", "--cluster", "p2-8xlarge-2", "--agent", "heft:order=plan")},

@@ -23,6 +23,30 @@ def random_placements(problem, count, seed=1):
     return numpy.random.default_rng(seed).choice(problem.placeable_devices, (count, problem.num_groups))
 
 
+class Constraints(unittest.TestCase):
+    def test_are_kept_by_all_methods_and_agents(self):
+        problem = emplace.problem("inception-v3:batch=4", "p2-8xlarge-4", constraints={
+            "pin": {"mixed_5*": "gpu:1"}, "together": ["mixed_6b"], "exclude": ["gpu:3"], "memory": {"gpu:0": "8GB"}})
+        self.assertEqual(problem.capacities[0], 8e9)
+        self.assertEqual(problem.placeable_devices.tolist(), [0, 1, 2])
+        groups = {scope: sorted({problem.groups[op] for op, name in enumerate(problem.scopes) if name.startswith(scope)})
+                  for scope in ("mixed_5", "mixed_6b")}
+        drawn = random_placements(problem, 1)[0]
+        kept = problem.constrain(drawn)
+        self.assertFalse((kept == drawn).all())
+        self.assertEqual(problem.evaluate(drawn), problem.evaluate(kept))
+        for placement in (kept, emplace.place(problem, "etf").placement,
+                          emplace.place(problem, "simulated-annealing", evaluations=200).placement):
+            self.assertEqual({placement[group] for group in groups["mixed_5"]}, {1})
+            self.assertEqual(len({placement[group] for group in groups["mixed_6b"]}), 1)
+
+    def test_wrong_ones_are_refused(self):
+        with self.assertRaisesRegex(emplace.Error, "pins"):
+            emplace.problem("vgg-16", "p2-8xlarge-2", constraints={"pins": {}})
+        with self.assertRaisesRegex(emplace.Error, "gpu:7"):
+            emplace.problem("vgg-16", "p2-8xlarge-2", constraints={"pin": {"conv1_1": "gpu:7"}})
+
+
 class Arrays(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

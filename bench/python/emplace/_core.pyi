@@ -152,6 +152,8 @@ class Problem:
         """Simulates one step."""
     def evaluate(self, placements: ArrayLike) -> Any:
         """Simulates (N, groups) placements on all threads without the GIL: Evaluations. One placement: Evaluation."""
+    def constrain(self, placement: ArrayLike) -> NDArray[numpy.int32]:
+        """Returns the placement with pinned groups on their devices and tied ones together. All methods do this first."""
     def explain(self, placement: ArrayLike) -> dict[str, Any]:
         """Returns what bounds the step, as `emplace simulate --explain --json` does."""
     def trace(self, placement: ArrayLike) -> str:
@@ -205,8 +207,13 @@ def load_graph(name_or_path: _Path) -> Graph:
     """Builds a graph by name or reads a file, as the program does."""
 
 def read_graph(text: str, format: str, source: str) -> Graph: ...
-def problem(graph: Union[_Path, Graph], cluster: _Path, groups: int = 0, grouping: str = "") -> Problem:
-    """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping."""
+def problem(graph: Union[_Path, Graph], cluster: _Path, groups: int = 0, grouping: str = "",
+            constraints: dict[str, Any] = {}) -> Problem:
+    """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping.
+
+    `constraints` has the members of a file of constraints: {"pin": {"mixed_5*": "gpu:1"}, "together": ["mixed_6b"],
+    "exclude": ["gpu:3"], "memory": {"gpu:*": "8GB"}}.
+    """
 
 def op_sites(graphs: Sequence[Graph]) -> str: ...
 def calibrated_cluster(graphs: Sequence[Graph], devices: str, samples: str, name: str, runs: int, max_copy: int,

@@ -123,6 +123,7 @@ Placement read_placement(const py::object& placement, const Problem& problem) {
   }
   Placement result;
   batch.read(0, result);
+  problem.constrain(result);
   return result;
 }
 

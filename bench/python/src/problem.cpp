@@ -7,6 +7,7 @@
 #include <emplace/bench/explanation_json.hpp>
 #include <emplace/bench/placement_format.hpp>
 #include <emplace/graphs/grouping.hpp>
+#include <emplace/profiles/constraints.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/chrome_trace.hpp>
@@ -189,15 +190,26 @@ StepRecord record(PythonProblem& self, const py::object& placement) {
   return self.record(devices);
 }
 
+// Returns the text for a cluster under constraints, which are members of a file of constraints.
+std::string under(const std::filesystem::path& cluster, const py::dict& constraints) {
+  py::dict file = constraints.attr("copy")();
+  file["schema"] = "emplace-constraints";
+  file["version"] = 1;
+  const auto text = py::module_::import("json").attr("dumps")(file).cast<std::string>();
+  return with_constraints(cluster.native(), read_constraints(text, "constraints"));
+}
+
 // Names of files may be any path-like object, so what may be one is a path.
 std::shared_ptr<PythonProblem> load_named(const std::filesystem::path& graph,
-                                          const std::filesystem::path& cluster, std::int64_t groups,
-                                          const std::string& grouping) {
+                                          const std::filesystem::path& path, std::int64_t groups,
+                                          const std::string& grouping,
+                                          const py::dict& constraints) {
+  const std::string cluster = under(path, constraints);
   const std::string strategy(grouping_for(grouping, groups));
   const auto load = [&] {
     const py::gil_scoped_release released;
     return std::make_shared<PythonProblem>(
-        bench::load_problem(graph.native(), cluster.native(), groups, strategy),
+        bench::load_problem(graph.native(), cluster, groups, strategy),
         ProblemNames{.graph = graph, .cluster = cluster, .groups = groups, .grouping = strategy});
   };
   std::shared_ptr<PythonProblem> problem = load();
@@ -206,13 +218,14 @@ std::shared_ptr<PythonProblem> load_named(const std::filesystem::path& graph,
 }
 
 std::shared_ptr<PythonProblem> compile(const PythonGraph& graph,
-                                       const std::filesystem::path& cluster, std::int64_t groups,
-                                       const std::string& grouping) {
+                                       const std::filesystem::path& path, std::int64_t groups,
+                                       const std::string& grouping, const py::dict& constraints) {
+  const std::string cluster = under(path, constraints);
   const py::gil_scoped_release released;
   const std::string strategy(grouping_for(grouping, groups));
   return std::make_shared<PythonProblem>(
       Problem(graph.graph, bench::group_graph(*graph.graph, groups, strategy),
-              std::make_shared<const Cluster>(load_cluster(cluster.native()))),
+              std::make_shared<const Cluster>(load_cluster(cluster))),
       ProblemNames{.graph = (*graph.graph)[boost::graph_bundle].name,
                    .cluster = cluster,
                    .groups = groups,
@@ -240,6 +253,7 @@ std::vector<agents::Evaluation> PythonProblem::evaluate(const PlacementBatch& ba
       Placement placement;
       for (std::size_t i = range.begin(); i < range.end(); ++i) {
         batch.read(i, placement);
+        entry_.problem.constrain(placement);
         const SimResult& result = simulator.run(placement);
         evaluations[i] = evaluation_of(result.status, result.makespan_us, result.bytes_over);
       }
@@ -438,6 +452,12 @@ void bind_problem(py::module_& module) {
             return write_chrome_trace(self.problem(), step);
           },
           py::arg("placement"))
+      .def(
+          "constrain",
+          [](Self self, const py::object& placement) {
+            return to_array(read_placement(placement, self.problem()));
+          },
+          py::arg("placement"))
       .def_property_readonly("bounds", bounds)
       .def(
           "save",
@@ -475,9 +495,9 @@ void bind_problem(py::module_& module) {
       });
 
   module.def("problem", compile, py::arg("graph"), py::arg("cluster"), py::arg("groups") = 0,
-             py::arg("grouping") = "");
+             py::arg("grouping") = "", py::arg("constraints") = py::dict());
   module.def("problem", load_named, py::arg("graph"), py::arg("cluster"), py::arg("groups") = 0,
-             py::arg("grouping") = "");
+             py::arg("grouping") = "", py::arg("constraints") = py::dict());
 }
 
 }  // namespace emplace::python

@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2154  # programs in single quotes; stderr is set by run
+# Constraints on placements: --pin, --together, --exclude, --memory-limit and --constraints.
+
+load cli.bash
+
+# devices_of PATTERN: the devices of the ops of placement.json whose names begin so.
+devices_of() {
+  python3 - "$1" <<'END'
+import json, sys
+devices = json.load(open("placement.json"))["devices"]
+print(*sorted({device for op, device in devices.items() if op.startswith(sys.argv[1])}))
+END
+}
+
+@test "ops are placed where they are pinned, together, and on no excluded device" {
+  answers 0 place inception-v3:batch=4 --cluster p2-8xlarge-4 --evaluations 300 -o placement.json \
+    --pin input=cpu:0 --pin 'mixed_5*=gpu:1' --together mixed_6b --exclude gpu:3
+  [ "$(devices_of input)" = cpu:0 ]
+  [ "$(devices_of mixed_5)" = gpu:1 ]
+  [ "$(devices_of mixed_6b | wc -w)" = 1 ]
+  [[ "$(devices_of '')" != *gpu:3* ]]
+  # The file names the constraints, so simulate keeps them.
+  answers 0 simulate --placement placement.json --json
+  holds 'd["cluster"] == "p2-8xlarge-4:pin=input=cpu:0;mixed_5*=gpu:1,together=mixed_6b,exclude=gpu:3"'
+  refuses 2 "expect it on gpu:0" simulate --placement placement.json --cluster p2-8xlarge-4:pin=input=gpu:0
+}
+
+@test "a file of constraints says the same as options" {
+  answers 0 place inception-v3:batch=4 --cluster p2-8xlarge-4 --agent heft --constraints "$EMPLACE_SOURCE_DIR/examples/constraints.json" \
+    -o placement.json
+  cp placement.json file.json
+  answers 0 place inception-v3:batch=4 --cluster p2-8xlarge-4 --agent heft --pin input=cpu:0 --pin 'mixed_5*=gpu:1' \
+    --together mixed_6b --exclude gpu:3 --memory-limit 'gpu:*=8GB' -o placement.json
+  diff placement.json file.json
+}
+
+@test "a limit makes room on a device" {
+  answers 0 place vgg-16 --cluster p2-8xlarge-2 --agent single-gpu --json
+  holds 'd["status"] == "ok" and d["devices"][0]["peak_bytes"] > 4e9'
+  answers 0 place vgg-16 --cluster p2-8xlarge-2 --agent heft --memory-limit 'gpu:*=4GB' --json
+  holds 'd["status"] == "ok" and all(device["peak_bytes"] <= 4e9 for device in d["devices"])'
+}
+
+@test "contradictions and unknown names are named" {
+  local common=(place vgg-16 --cluster p2-8xlarge-2 --agent heft)
+  refuses 2 "gpu:0 is excluded, and 'conv1_1' is pinned to it" "${common[@]}" --pin conv1_1=gpu:0 --exclude gpu:0
+  refuses 2 "pin 'conv9': the graph 'vgg-16' has no op and no scope of this name" "${common[@]}" --pin conv9=gpu:0
+  refuses 3 "'gpu:9'" "${common[@]}" --exclude gpu:9
+  refuses 2 "gpu:0 has 11.000 GB" "${common[@]}" --memory-limit gpu:0=64GB
+}
