@@ -272,6 +272,14 @@ void add_constraint_options(CLI::App& command, ProblemOptions& options) {
       "As if the device had no more memory, or, below 0, as much less: gpu:0=20GB, gpu:*=-2GB",
       "DEVICE=SIZE");
   command
+      .add_option("--granularity", options.constraints.granularity,
+                  "Ops share a device whose scopes begin with the same N elements: 1 for whole "
+                  "layers, more for their parts")
+      ->check(CLI::Range(std::int64_t{1}, kMaxGranularity))
+      ->type_name("N")
+      ->group("Constraints")
+      ->default_str("none do");
+  command
       .add_option("--constraints", options.constraints_file,
                   "JSON file of constraints (emplace-constraints)")
       ->type_name("FILE")

@@ -86,7 +86,9 @@ const std::vector<ParamSpec>& parameters() {
        .summary = "DEVICE: takes no ops; several by ';'"},
       {.name = "memory",
        .default_value = std::string(),
-       .summary = "DEVICE=SIZE: as if it had no more memory; several by ';'"}};
+       .summary = "DEVICE=SIZE: as if it had no more memory; several by ';'"},
+      whole_number("granularity", 0, 0, kMaxGranularity,
+                   "ops share a device whose scopes begin with the same N elements; 0: none do")};
   return all;
 }
 
@@ -157,6 +159,7 @@ Cluster load_cluster(std::string_view name_or_path) {
                       .together = values_of(params.get<std::string>("together")),
                       .excluded = values_of(params.get<std::string>("exclude")),
                       .memory = values_of(params.get<std::string>("memory"))});
+  cluster.granularity = static_cast<std::int32_t>(params.get<std::int64_t>("granularity"));
   if (name != name_or_path) {
     cluster.name += name_or_path.substr(name.size());
   }

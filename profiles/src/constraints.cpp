@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -152,6 +151,10 @@ std::string with_constraints(std::string_view cluster, const Constraints& constr
   add("together", constraints.together);
   add("exclude", constraints.excluded);
   add("memory", constraints.memory);
+  if (constraints.granularity > 0) {
+    std::erase_if(spec.given, [](const auto& one) { return one.first == "granularity"; });
+    add("granularity", {std::to_string(constraints.granularity)});
+  }
   std::string text(name);
   for (const auto& [key, value] : spec.given) {
     text += fmt::format("{}{}={}", text.size() == name.size() ? ':' : ',', key, value);

@@ -107,12 +107,13 @@ void require_constraints(const Problem& problem, const Placement& placement,
   problem.constrain(kept);
   for (GroupId group = 0; group < problem.num_groups(); ++group) {
     if (kept[group] != placement[group]) {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("{}: the op '{}' is on {}; the constraints of the cluster '{}' expect "
-                              "it on {}",
-                              source, problem.op(problem.grouping().members(group).front()).name,
-                              problem.device(placement[group]).name, problem.cluster().name,
-                              problem.device(kept[group]).name));
+      throw Error(
+          ErrorCode::kUsage,
+          fmt::format("{}: the op '{}' is on {}; the constraints of the cluster '{}' expect "
+                      "it on {}",
+                      source, problem.op(problem.grouping().members(group).front()).name,
+                      problem.device(placement[group]).name, problem.cluster().name,
+                      problem.device(kept[group]).name));
     }
   }
 }

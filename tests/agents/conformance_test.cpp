@@ -118,11 +118,11 @@ TEST_P(Conformance, KeepsConstraintsInAllThatItSimulates) {
       std::make_shared<Cluster>(*test::make_cluster({.num_devices = 3, .with_cpu = true}));
   cluster->pins = {{.pattern = "a", .device = "cpu:0"}, {.pattern = "c", .device = "gpu:2"}};
   cluster->together = {"[bd]"};
-  const Problem problem(std::make_shared<const OpGraph>(two_chains()),
-                        Grouping({0, 1, 2, 3, 4}), cluster);
-  Evaluator evaluator(problem, {.seed = 5,
-                                .budget = {.max_evaluations = 100},
-                                .any_device = !info().respects_placeable});
+  const Problem problem(std::make_shared<const OpGraph>(two_chains()), Grouping({0, 1, 2, 3, 4}),
+                        cluster);
+  Evaluator evaluator(
+      problem,
+      {.seed = 5, .budget = {.max_evaluations = 100}, .any_device = !info().respects_placeable});
   Placement placement = make()->place(problem, evaluator);
   problem.constrain(placement);
   std::vector<Placement> placements{placement};

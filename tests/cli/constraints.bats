@@ -49,3 +49,33 @@ END
   refuses 3 "'gpu:9'" "${common[@]}" --exclude gpu:9
   refuses 2 "gpu:0 has 11.000 GB" "${common[@]}" --memory-limit gpu:0=64GB
 }
+
+@test "--for finds the placement that a device map can say" {
+  local graph=$EMPLACE_SOURCE_DIR/tests/graphs/data/resnet18.onnx:batch=32,training=true
+  answers 0 place "$graph" --cluster p2-8xlarge-2 --evaluations 600 -o free.json --json
+  answers 0 convert "$graph" --cluster p2-8xlarge-2 --placement free.json --to torch-device-map -o map.json --json
+  local converted
+  converted=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["exported_step_time_us"])' <<<"$output")
+  answers 0 place "$graph" --cluster p2-8xlarge-2 --evaluations 600 --for torch-device-map -o placement.json --json
+  holds "d['status'] == 'ok' and d['step_time_us'] < $converted"
+  local promised
+  promised=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])' <<<"$output")
+  answers 0 convert "$graph" --cluster p2-8xlarge-2 --placement placement.json --to torch-device-map -o map.json --json
+  holds "d['exported_step_time_us'] == $promised and d['colocated'] == []"
+}
+
+@test "--for keeps constraints" {
+  local graph=$EMPLACE_SOURCE_DIR/tests/graphs/data/resnet18.onnx:batch=32,training=true
+  answers 0 place "$graph" --cluster p2-8xlarge-2 --evaluations 600 --for torch-device-map --pin conv1=gpu:1 -o placement.json
+  python3 -c '
+import json
+devices = json.load(open("placement.json"))["devices"]
+assert devices["conv1.weight"] == "gpu:1", devices["conv1.weight"]'
+}
+
+@test "layers stay whole with --granularity" {
+  answers 0 place inception-v3:batch=4 --cluster p2-8xlarge-4 --evaluations 300 --granularity 1 -o placement.json
+  for layer in mixed_5b mixed_6c mixed_7a; do
+    [ "$(devices_of "$layer" | wc -w)" = 1 ]
+  done
+}

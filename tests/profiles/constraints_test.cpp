@@ -26,11 +26,11 @@ std::string load_error(const std::string& parameters) {
 }
 
 TEST(Constraints, ArePartsOfTheNameOfACluster) {
-  const std::string name = with_constraints("p2-8xlarge-2:framework=false",
-                                            {.pins = {"mixed_5*=gpu:1", "input=cpu:0"},
-                                             .together = {"mixed_6b"},
-                                             .excluded = {"gpu:0"},
-                                             .memory = {"gpu:*=-1GB"}});
+  const std::string name =
+      with_constraints("p2-8xlarge-2:framework=false", {.pins = {"mixed_5*=gpu:1", "input=cpu:0"},
+                                                        .together = {"mixed_6b"},
+                                                        .excluded = {"gpu:0"},
+                                                        .memory = {"gpu:*=-1GB"}});
   EXPECT_EQ(name,
             "p2-8xlarge-2:framework=false,pin=mixed_5*=gpu:1;input=cpu:0,together=mixed_6b,"
             "exclude=gpu:0,memory=gpu:*=-1GB");
@@ -51,8 +51,8 @@ TEST(Constraints, AreAddedToThoseOfAName) {
 }
 
 TEST(Constraints, OfAClusterAreWrittenWithIt) {
-  const Cluster cluster = load_cluster(
-      "p2-8xlarge-2:pin=a=cpu:0,together=b;c,exclude=gpu:1,memory=gpu:0=2.5GiB");
+  const Cluster cluster =
+      load_cluster("p2-8xlarge-2:pin=a=cpu:0,together=b;c,exclude=gpu:1,memory=gpu:0=2.5GiB");
   EXPECT_EQ(read_cluster(write_cluster_json(cluster), "written"), cluster);
 }
 

@@ -104,11 +104,11 @@ TEST(GroupConstraints, CountTheMemoryOfPinnedDevicesAndNoMoreThanTheLimits) {
   const OpGraph weights = test::make_graph(
       {{.name = "table", .persistent_bytes = 900}, {.name = "net", .persistent_bytes = 900}});
   const auto shortage = [&](DeviceId num_devices, const Constraints& constraints) {
-    auto cluster = std::make_shared<Cluster>(*test::make_cluster(
-        {.num_devices = num_devices, .memory_bytes = 1000, .with_cpu = true}));
+    auto cluster = std::make_shared<Cluster>(
+        *test::make_cluster({.num_devices = num_devices, .memory_bytes = 1000, .with_cpu = true}));
     constrain(*cluster, constraints);
-    return find_memory_shortage(Problem(std::make_shared<const OpGraph>(weights),
-                                        Grouping({0, 1}), std::move(cluster)))
+    return find_memory_shortage(Problem(std::make_shared<const OpGraph>(weights), Grouping({0, 1}),
+                                        std::move(cluster)))
         .has_value();
   };
   EXPECT_TRUE(shortage(1, {}));

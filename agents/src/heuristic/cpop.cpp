@@ -53,14 +53,14 @@ Placement cpop(const Problem& problem, Budget& budget, StepOrder order) {
     is_on_path[group] = true;
   }
   const std::vector<GroupId> by_priority = order_by_priority(problem, through_us);
-  return place_by_schedule(
-      problem, budget, order, IdleSlots::kFill, MemoryRule::kWhereNeeded,
-      [&](MemorySchedule& schedule) {
-        assign_in_order(schedule, by_priority, [&](GroupId group, DeviceId device) {
-          return std::pair(is_on_path[group] && device != path_device,
-                           schedule.finish_if(group, device));
-        });
-      });
+  return place_by_schedule(problem, budget, order, IdleSlots::kFill, MemoryRule::kWhereNeeded,
+                           [&](MemorySchedule& schedule) {
+                             assign_in_order(
+                                 schedule, by_priority, [&](GroupId group, DeviceId device) {
+                                   return std::pair(is_on_path[group] && device != path_device,
+                                                    schedule.finish_if(group, device));
+                                 });
+                           });
 }
 
 namespace {

@@ -100,8 +100,8 @@ void assign_earliest(const Problem& problem, MemorySchedule& schedule, const Gro
     // Since it was ready, a group with which this one must be together may have been assigned.
     if (const auto allowed = schedule.devices_for(group);
         std::ranges::find(allowed, devices[device]) == allowed.end()) {
-      device = static_cast<std::size_t>(std::ranges::find(devices, allowed.front()) -
-                                        devices.begin());
+      device =
+          static_cast<std::size_t>(std::ranges::find(devices, allowed.front()) - devices.begin());
     }
     schedule.assign(group, devices[device]);
     free_us[device] = schedule.finish_us(group);

@@ -71,7 +71,7 @@ class RandomMoves {
   const Problem& problem_;
   Options options_;
   Parts layers_;
-  std::vector<Parts> levels_;  // coarser ones, finest first
+  std::vector<Parts> levels_;     // coarser ones, finest first
   std::vector<GroupId> movable_;  // that are not pinned; empty where there are no constraints
   double mean_time_us_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "allowed_threads.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
+#include "step/exported_step.hpp"
 #include "step/memory_overflow.hpp"
 #include "step/placed_step.hpp"
 #include "terminal.hpp"
@@ -24,8 +25,12 @@ namespace {
 constexpr const char* kDefaultAgent = "auto";
 constexpr double kDefaultTimeLimitS = 10;
 
-PlacedStep place(ProblemOptions problem, const AgentOptions& agent, const PolicyOptions& policy) {
+PlacedStep place(ProblemOptions problem, const AgentOptions& agent, const PolicyOptions& policy,
+                 const std::string& format) {
   problem.name_cluster();
+  if (!format.empty()) {
+    return place_for_format(format, problem, agent);
+  }
   return policy.path.empty() ? place_with_agent(problem, agent)
                              : place_with_policy(problem, policy);
 }
@@ -37,6 +42,7 @@ void add_place(CLI::App& app, Action& action) {
     ProblemOptions problem;
     AgentOptions agent;
     PolicyOptions policy;
+    std::string format;  // of another program, or empty
     std::string output;
   };
   CLI::App* command = app.add_subcommand("place", "Find a good placement of a graph, and write it");
@@ -85,6 +91,14 @@ void add_place(CLI::App& app, Action& action) {
   command->get_option("--time-limit")
       ->default_str(fmt::format("{} with {}, unless --evaluations is given", kDefaultTimeLimitS,
                                 kDefaultAgent));
+  command
+      ->add_option("--for", options->format,
+                   "Find the placement that is fastest as this format can express it (emplace list "
+                   "placement-formats): the step is the one that the other program runs")
+      ->excludes(policy)
+      ->excludes(from)
+      ->type_name("FORMAT")
+      ->group("Placement");
   add_output(*command, options->output, "Write the placement here")
       ->default_str("standard output; with --json part of the answer");
   command->callback([options, command, &action] {
@@ -102,7 +116,7 @@ void add_place(CLI::App& app, Action& action) {
       const bool json = invocation.json;
       refuse_two_answers(json, options->output, "--output");
       const PlacedStep step = bench::on_threads(allowed_threads(invocation.threads), [&] {
-        return place(options->problem, options->agent, options->policy);
+        return place(options->problem, options->agent, options->policy, options->format);
       });
       note_guesses(step);
       note_out_of_memory(step);

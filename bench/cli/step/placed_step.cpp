@@ -48,7 +48,7 @@ constexpr std::int64_t kSearchedForEachInFlight = 4;
 PlacedStep prepared(PlacedStep step, const ProblemOptions& options) {
   if (options.objective == "throughput") {
     const Problem one = step.problem();
-    const std::span<const DeviceId> devices = one.placeable_devices();
+    const std::span<const DeviceId> devices = one.used_devices();
     const std::int64_t in_flight =
         options.steps_in_flight > 0 ? options.steps_in_flight : steps_in_flight_for(one, devices);
     step.overlap = OverlappingSteps{.step = one,
@@ -83,9 +83,9 @@ std::optional<double> best_known_us(const PlacedStep& step, const Placement& pla
 // the bounds of all devices.
 void widen_bounds(PlacedStep& step, const Placement& placement) {
   const Problem& problem = step.problem();
-  const std::span<const DeviceId> placeable = problem.placeable_devices();
+  const std::span<const DeviceId> expected = problem.used_devices();
   if (std::ranges::any_of(placement.devices(), [&](DeviceId device) {
-        return std::ranges::count(placeable, device) == 0;
+        return std::ranges::count(expected, device) == 0;
       })) {
     step.entry.bounds = lower_bounds(problem, problem.devices_by_name());
     if (step.overlap) {
@@ -150,26 +150,6 @@ std::string named_in(const JsonDocument& file, const std::string& path, const ch
 }
 
 // A file names ops, so it is read op by op: it may part what a grouping would hold together.
-PlacedStep place_op_by_op(const ProblemOptions& problem, const std::string& text,
-                          const std::string& path) {
-  auto graph = std::make_shared<const OpGraph>(load_graph(problem.graph));
-  Grouping grouping = ungrouped(*graph);
-  PlacedStep step =
-      prepared({.entry = {Problem(std::move(graph), std::move(grouping),
-                                  std::make_shared<const Cluster>(load_cluster(problem.cluster))),
-                          {}},
-                .graph = problem.graph,
-                .cluster = problem.cluster,
-                .grouping = "ungrouped",
-                .placed_by = path,
-                .from_file = true},
-               problem);
-  const Placement placement = read_placement_json(text, path, step.problem());
-  require_constraints(step.problem(), placement, path);
-  simulate(step, placement);
-  return step;
-}
-
 PlacedStep place_from_file(ProblemOptions problem, const std::string& path) {
   const std::string text = read_text_file(path);
   if (problem.graph.empty() || problem.cluster.empty()) {
@@ -309,7 +289,7 @@ PlacedStep place_with_policy(const ProblemOptions& problem_options, const Policy
                 .progress = std::move(watch.progress),
                 .improved = std::move(watch.improved)});
   Placement placement = with.episodes == 0 ? agent->place_with_policy(problem, evaluator)
-                                                 : agent->place(problem, evaluator);
+                                           : agent->place(problem, evaluator);
   step.decision_groups = agent->decision_groups(problem);
   step.was_stopped = stop_on_signal();
   step.evaluations = evaluator.budget().evaluations();
@@ -334,6 +314,26 @@ PlacedStep place_from(const ProblemOptions& problem, const std::string& source) 
   }
   const bench::StoredRun run = bench::read_store(cell->folder);
   return place_from_run(run, find_cell(run, *cell), cell->folder, problem);
+}
+
+PlacedStep place_op_by_op(const ProblemOptions& problem, const std::string& text,
+                          const std::string& path) {
+  auto graph = std::make_shared<const OpGraph>(load_graph(problem.graph));
+  Grouping grouping = ungrouped(*graph);
+  PlacedStep step =
+      prepared({.entry = {Problem(std::move(graph), std::move(grouping),
+                                  std::make_shared<const Cluster>(load_cluster(problem.cluster))),
+                          {}},
+                .graph = problem.graph,
+                .cluster = problem.cluster,
+                .grouping = "ungrouped",
+                .placed_by = path,
+                .from_file = true},
+               problem);
+  const Placement placement = read_placement_json(text, path, step.problem());
+  require_constraints(step.problem(), placement, path);
+  simulate(step, placement);
+  return step;
 }
 
 PlacedStep op_by_op(const PlacedStep& step) {

@@ -109,7 +109,12 @@ PlacedStep place_from(const ProblemOptions& problem, const std::string& source);
 PlacedStep place_from_run(const bench::StoredRun& run, const bench::CellResult& result,
                           const std::string& folder, const ProblemOptions& options = {});
 
-/// Returns the same step, read op by op: no grouping holds ops together.
+/// Returns the step of a placement file with this text; `path` names it. No grouping holds ops
+/// together. Throws Error, kUsage if it does not keep the constraints.
+PlacedStep place_op_by_op(const ProblemOptions& problem, const std::string& text,
+                          const std::string& path);
+
+/// Returns the same step, read op by op.
 PlacedStep op_by_op(const PlacedStep& step);
 
 /// Says on standard error if the costs of some ops are guesses, and how to do better.

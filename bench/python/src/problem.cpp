@@ -7,8 +7,8 @@
 #include <emplace/bench/explanation_json.hpp>
 #include <emplace/bench/placement_format.hpp>
 #include <emplace/graphs/grouping.hpp>
-#include <emplace/profiles/constraints.hpp>
 #include <emplace/profiles/cluster.hpp>
+#include <emplace/profiles/constraints.hpp>
 #include <emplace/sim/bounds.hpp>
 #include <emplace/sim/chrome_trace.hpp>
 #include <emplace/sim/explanation.hpp>
@@ -217,9 +217,9 @@ std::shared_ptr<PythonProblem> load_named(const std::filesystem::path& graph,
   return problem;
 }
 
-std::shared_ptr<PythonProblem> compile(const PythonGraph& graph,
-                                       const std::filesystem::path& path, std::int64_t groups,
-                                       const std::string& grouping, const py::dict& constraints) {
+std::shared_ptr<PythonProblem> compile(const PythonGraph& graph, const std::filesystem::path& path,
+                                       std::int64_t groups, const std::string& grouping,
+                                       const py::dict& constraints) {
   const std::string cluster = under(path, constraints);
   const py::gil_scoped_release released;
   const std::string strategy(grouping_for(grouping, groups));

@@ -30,8 +30,14 @@ std::vector<DeviceId> Colocation::devices_of(std::span<const OpId> ops) const {
 }
 
 Colocation::Cost Colocation::cost_of(const Placement& placement) {
+  Placement kept = placement;
+  problem_.constrain(kept);
+  std::int64_t broken = 0;
+  for (GroupId group = 0; group < problem_.num_groups(); ++group) {
+    broken += kept[group] == placement[group] ? 0 : 1;
+  }
   const SimResult& step = simulator_.run(placement);
-  return {step.bytes_over, step.makespan_us};
+  return {broken, step.bytes_over, step.makespan_us};
 }
 
 void Colocation::make_best(std::span<const Move> moves) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,8 +52,8 @@ class Colocation {
   std::optional<ColocatedOps> change_of(std::string what, std::span<const OpId> ops) const;
 
  private:
-  // Bytes over the memory, which count first, and microseconds.
-  using Cost = std::pair<std::int64_t, double>;
+  // Groups that break a constraint, which count first, bytes over the memory, and microseconds.
+  using Cost = std::tuple<std::int64_t, std::int64_t, double>;
 
   Cost cost_of(const Placement& placement);
 

@@ -1,5 +1,7 @@
 #include "grouping_strategies.hpp"
 
+#include <emplace/graphs/scope.hpp>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -9,15 +11,6 @@ namespace {
 
 // Each level is a pass over all scopes; what lies deeper than this is one level.
 constexpr int kMaxScopeDepth = 128;
-
-// Returns the first `depth` elements of a scope.
-std::string_view outer_scope(std::string_view scope, int depth) {
-  std::size_t end = 0;
-  for (int i = 0; i < depth && end < scope.size(); ++i) {
-    end = std::min(scope.find('/', end + 1), scope.size());
-  }
-  return scope.substr(0, end);
-}
 
 // Returns the group of each op where colocated groups of one pass and one scope are together, as
 // far as they need not wait for one another.

@@ -1,12 +1,14 @@
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/graphs/op_kind.hpp>
+#include <emplace/graphs/scope.hpp>
 #include <emplace/profiles/constraints.hpp>
 #include <emplace/sim/op_problem.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -200,6 +202,18 @@ void OpProblem::compile_constraints(Compiled& ops) const {
   }
   for (const std::string& pattern : cluster.together) {
     ops.together.push_back(selected(*ops.graph, "together", pattern));
+  }
+  if (cluster.granularity > 0) {
+    std::map<std::string_view, std::vector<OpId>> layers;
+    for (OpId op = 0; op < ops.num_ops; ++op) {
+      const std::string& scope = (*ops.graph)[index_of(op)].scope;
+      if (!scope.empty()) {
+        layers[outer_scope(scope, cluster.granularity)].push_back(op);
+      }
+    }
+    for (auto& [layer, members] : layers) {
+      ops.together.push_back(std::move(members));
+    }
   }
 }
 

@@ -57,7 +57,7 @@ class MoveEvaluator {
   Evaluator& evaluator_;
   std::unique_ptr<Neighbourhood> neighbourhood_;  // of the finest groups
   const SimResult* last_ = nullptr;
-  Placement base_;                  // on a coarser level
+  Placement base_;                   // on a coarser level
   std::vector<Move> allowed_moves_;  // under constraints
   std::vector<Move> finest_moves_;   // of the members of a coarse group
   std::vector<PriorityChange> finest_changes_;

@@ -103,6 +103,8 @@ struct Cluster {
   MathMode math = MathMode::kFramework;        ///< of ops on float32 tensors
   std::vector<Pin> pins{};                     ///< of the ops of each graph that is placed here
   std::vector<std::string> together{};         ///< patterns; ops that match one share a device
+  std::int32_t granularity = 0;  ///< ops share a device whose scopes begin with the same so many
+                                 ///< elements; 0: none do
   Provenance provenance{};
 
   bool operator==(const Cluster&) const = default;
@@ -125,9 +127,9 @@ std::vector<std::string> cluster_names();
 
 /// Returns the shipped cluster called `name`, or reads the file that it names (anything with a '/'
 /// or ending in ".json"). Parameters may follow, as in "dgx-a100:math=tf32,framework=false": `math`
-/// sets Cluster::math, `launch` and `launch-threads` set Cluster::host, without `framework` all step
-/// factors are 1, and `pin`, `together`, `exclude` and `memory` are constraints (constraints.hpp).
-/// Throws kUnknownName, kIo, kFormat, or kUsage for wrong parameters.
+/// sets Cluster::math, `launch` and `launch-threads` set Cluster::host, without `framework` all
+/// step factors are 1, and `pin`, `together`, `exclude`, `memory` and `granularity` are constraints
+/// (constraints.hpp). Throws kUnknownName, kIo, kFormat, or kUsage for wrong parameters.
 Cluster load_cluster(std::string_view name_or_path);
 
 /// Returns the text with which load_cluster() makes the same cluster without step factors.

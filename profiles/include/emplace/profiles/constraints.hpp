@@ -4,9 +4,9 @@
 // out, and how much of their memory a step may use. They are part of a cluster, so they reach all
 // that reads its name or file: agents, bounds, suites, placement files, other languages.
 //
-// A pattern is a shell's (fnmatch): `*` is any text, slashes included, `?` one character, `[ab]` one
-// of several. It selects the ops whose name, scope, or a scope around it matches: `block_1` selects
-// all ops of that block.
+// A pattern is a shell's (fnmatch): `*` is any text, slashes included, `?` one character, `[ab]`
+// one of several. It selects the ops whose name, scope, or a scope around it matches: `block_1`
+// selects all ops of that block.
 
 #include <emplace/profiles/cluster.hpp>
 
@@ -19,6 +19,9 @@ namespace emplace {
 
 class JsonCursor;
 
+/// The largest Cluster::granularity.
+inline constexpr std::int64_t kMaxGranularity = 64;
+
 /// Constraints as users write them.
 struct Constraints {
   std::vector<std::string> pins{};      ///< "PATTERN=DEVICE"
@@ -26,10 +29,12 @@ struct Constraints {
   std::vector<std::string> excluded{};  ///< "DEVICE", a name or a pattern of names
   /// "DEVICE=SIZE", for example "gpu:0=20GB"; "gpu:*=-2GB" is 2 GB less than the device has.
   std::vector<std::string> memory{};
+  std::int64_t granularity = 0;  ///< Cluster::granularity
 
   /// Says whether there are none.
   bool empty() const {
-    return pins.empty() && together.empty() && excluded.empty() && memory.empty();
+    return pins.empty() && together.empty() && excluded.empty() && memory.empty() &&
+           granularity == 0;
   }
 };
 
@@ -41,12 +46,13 @@ Constraints read_constraints(const JsonCursor& json);
 Constraints read_constraints(std::string_view text, const std::string& source);
 
 /// Returns the text with which load_cluster() makes `cluster`, a name or path with or without
-/// parameters, under further constraints. Throws kUsage if one contains ',' or ';'.
+/// parameters, under further constraints; a granularity replaces the one it has. Throws kUsage if
+/// one contains ',' or ';'.
 std::string with_constraints(std::string_view cluster, const Constraints& constraints);
 
-/// Adds constraints to a cluster. Throws kUnknownName for a device that it does not have, and kUsage
-/// for what is not written as above, and for contradictions: no device is left, ops are pinned to
-/// one that is excluded, or a limit is more than a device has.
+/// Adds constraints to a cluster. Throws kUnknownName for a device that it does not have, and
+/// kUsage for what is not written as above, and for contradictions: no device is left, ops are
+/// pinned to one that is excluded, or a limit is more than a device has.
 void constrain(Cluster& cluster, const Constraints& constraints);
 
 /// Says whether a pattern selects an op of this name and scope.

@@ -19,7 +19,8 @@ class GroupConstraints {
  public:
   GroupConstraints() = default;
 
-  /// Takes the groups in a topological order. Throws kUsage if ops of one group, or of groups that are tied, are pinned to different devices.
+  /// Takes the groups in a topological order. Throws kUsage if ops of one group, or of groups that
+  /// are tied, are pinned to different devices.
   GroupConstraints(const OpProblem& ops, const Grouping& grouping, std::span<const GroupId> order);
 
   /// Says whether there are none.
@@ -41,12 +42,10 @@ class GroupConstraints {
 
   /// Returns a number that two groups share if they are pinned to one device, if they are tied, or
   /// if neither has a constraint.
-  std::int32_t class_of(GroupId group) const {
-    return empty() ? -1 : class_[group];
-  }
+  std::int32_t class_of(GroupId group) const { return empty() ? -1 : class_[group]; }
 
  private:
-  IdVector<GroupId, DeviceId> pinned_;     // empty if there are no constraints
+  IdVector<GroupId, DeviceId> pinned_;   // empty if there are no constraints
   IdVector<GroupId, std::int32_t> tie_;  // index in ties_, or -1
   IdVector<GroupId, std::int32_t> class_;
   std::vector<std::vector<GroupId>> ties_;

@@ -31,8 +31,8 @@ using UseId = Id<struct UseTag>;
 class OpProblem {
  public:
   /// Compiles `graph` for `cluster`. Throws kFormat if times or bytes add up to more than a double
-  /// represents exactly, and kUsage if a constraint of the cluster selects no op, or pins one to two
-  /// devices. Requires: `graph` is valid (validate() in op_graph.hpp).
+  /// represents exactly, and kUsage if a constraint of the cluster selects no op, or pins one to
+  /// two devices. Requires: `graph` is valid (validate() in op_graph.hpp).
   OpProblem(std::shared_ptr<const OpGraph> graph, std::shared_ptr<const Cluster> cluster);
 
   /// Returns the graph, for names, kinds, shapes and scopes.
@@ -78,7 +78,8 @@ class OpProblem {
     return ops_->pinned.empty() ? kNotPinned : ops_->pinned[op];
   }
 
-  /// Returns the sets of ops that share a device, ascending, one for each Cluster::together.
+  /// Returns the sets of ops that share a device, ascending, one for each Cluster::together, and
+  /// for each layer of Cluster::granularity.
   std::span<const std::vector<OpId>> together() const { return ops_->together; }
 
   // --- Ops -------------------------------------------------------------------------------------

@@ -59,8 +59,8 @@ class Problem : public OpProblem {
   /// Returns what the cluster demands of placements.
   const GroupConstraints& constraints() const { return constraints_; }
 
-  /// Returns the devices from which agents choose for `group`, ascending: the placeable ones, or the
-  /// one to which it is pinned, placeable or not.
+  /// Returns the devices from which agents choose for `group`, ascending: the placeable ones, or
+  /// the one to which it is pinned, placeable or not.
   std::span<const DeviceId> devices_for(GroupId group) const {
     return constraints_.pinned_device(group) == kNotPinned ? placeable_devices()
                                                            : constraints_.pin_of(group);
