@@ -60,6 +60,11 @@ std::set<std::string> all_before(const OpGraph& graph, std::string_view name) {
   return found;
 }
 
+std::string ops_of(const OpGraph& graph) {
+  const std::string text = write_graph_json(graph);
+  return text.substr(text.find("\"ops\""));
+}
+
 // Expects each update to wait for all gradients of its replica.
 void expect_updates_wait(const OpGraph& graph, const std::string& joint, std::size_t gradients) {
   for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
@@ -125,7 +130,7 @@ TEST(LossScaling, ChecksEachGradientInOnePass) {
   EXPECT_EQ(inputs_of(checked, "found_inf").size(), kVariables);
   EXPECT_EQ(inputs_of(checked, kUpdate)[0], kUpdate + "/unscale:0");
   expect_updates_wait(checked, "found_inf", kVariables);
-  EXPECT_EQ(write_graph_json(load_graph(mixed + ",loss-scaling=static")), write_graph_json(plain));
+  EXPECT_EQ(ops_of(load_graph(mixed + ",loss-scaling=static")), ops_of(plain));
 }
 
 TEST(LossScaling, ComesBeforeClipping) {
@@ -173,19 +178,14 @@ TEST(GradientScaling, IsInEachOfSeveralSteps) {
 
 // Inference has no gradients; of a table, only the rows that were looked up have one.
 TEST(GradientScaling, LeavesOtherNumbersAlone) {
-  EXPECT_EQ(write_graph_json(load_graph(kNetwork + ",training=false,clip=true")),
-            write_graph_json(load_graph(kNetwork + ",training=false")));
+  EXPECT_EQ(ops_of(load_graph(kNetwork + ",training=false,clip=true")),
+            ops_of(load_graph(kNetwork + ",training=false")));
   const OpGraph graph = load_graph("dlrm:batch=64,clip=true");
   for (const auto op : boost::make_iterator_range(boost::vertices(graph))) {
     if (graph[op].kind == "reduce_l2") {
       EXPECT_EQ(graph[op].outputs[0].type, DataType::kFloat32) << graph[op].name;
     }
   }
-}
-
-std::string ops_of(const OpGraph& graph) {
-  const std::string text = write_graph_json(graph);
-  return text.substr(text.find("\"ops\""));
 }
 
 TEST(GradientScaling, OfAFileIsThatOfTheNetwork) {
@@ -196,13 +196,13 @@ TEST(GradientScaling, OfAFileIsThatOfTheNetwork) {
   EXPECT_EQ(ops_of(load_graph(path + ":clip=true,micro-batches=2")),
             ops_of(load_graph("vgg-16:batch=16,clip=true,micro-batches=2")));
   write_text_file(path, write_graph_json(load_graph(kNetwork + ",clip=true")));
-  EXPECT_EQ(test::error_of([&] { load_graph(path + ":clip=true"); }),
-            path + ": graph vgg-16: the step scales its gradients already");
+  EXPECT_THAT(test::error_of([&] { load_graph(path + ":clip=true"); }),
+              HasSubstr("the step scales its gradients already"));
   EXPECT_THAT(test::error_of([&] { load_graph(path + ":replicas=2"); }),
               HasSubstr("the step scales its gradients already"));
   write_text_file(path, write_graph_json(load_graph(kNetwork + ",training=false")));
-  EXPECT_EQ(test::error_of([&] { load_graph(path + ":clip=true"); }),
-            path + ": graph vgg-16: no update reads a gradient, so there is none to scale");
+  EXPECT_THAT(test::error_of([&] { load_graph(path + ":clip=true"); }),
+              HasSubstr("no update reads a gradient, so there is none to scale"));
 }
 
 // Models of files have the parameters of built-in networks.

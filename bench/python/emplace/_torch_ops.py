@@ -440,7 +440,12 @@ UPDATED = 9
 
 
 # As torch.amp.GradScaler, which has one flag for each device, and clip_grad_norm_() have them.
-runs(lambda x, flag, inverse: torch._amp_foreach_non_finite_check_and_unscale_([x], flag, inverse) or x, "unscale",
+def unscale(x: Any, flag: Any, inverse: Any) -> Any:
+    torch._amp_foreach_non_finite_check_and_unscale_([x], flag, inverse)
+    return x
+
+
+runs(unscale, "unscale",
      inputs=lambda site: [site.input(0, trained=False), *(torch.full([1], n, device=site.device) for n in (0.0, 0.5))])
 runs(lambda flag: flag.clone() if flag.item() else flag, "found_inf", inputs=lambda site: [site.input(0, False)])
 runs(lambda *norms: (1 / (torch.linalg.vector_norm(torch.stack(norms)) + 1e-6)).clamp(max=1), "clip_factor",

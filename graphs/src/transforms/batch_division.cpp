@@ -93,9 +93,10 @@ OpGraph divide_batch(const Params& params, std::int64_t batch, const Step& step)
     return in_parts(examples, params.get<std::int64_t>("micro-batches"), "micro-batches", step,
                     [&](Parts parts) { return micro_batches(step(examples), parts, schedule); });
   };
-  return scale_gradients(in_parts(batch, params.get<std::int64_t>("replicas"), "replicas",
-                                  in_micro_batches, [](Parts parts) { return replicas(parts); }),
-                         params);
+  OpGraph whole = in_parts(batch, params.get<std::int64_t>("replicas"), "replicas",
+                           in_micro_batches, [](Parts parts) { return replicas(parts); });
+  scale_gradients(whole, params);
+  return whole;
 }
 
 OpGraph divide_batch(const Params& params, const std::function<OpGraph(const Params&)>& step) {
@@ -121,7 +122,8 @@ OpGraph repeat_batch(const Params& params, OpGraph step, const std::string& sour
   try {
     step = recompute(std::move(step), params.get<std::string>("recompute"));
     if (!divides_batch(params)) {
-      return scale_gradients(std::move(step), params);
+      scale_gradients(step, params);
+      return step;
     }
     if (scales_gradients(step)) {
       throw Error(ErrorCode::kUsage,

@@ -206,12 +206,12 @@ bool scales_gradients(const OpGraph& step) {
   });
 }
 
-OpGraph scale_gradients(OpGraph step, const Params& params) {
+void scale_gradients(OpGraph& step, const Params& params) {
   const bool unscales = asks(params, "loss-scaling", "dynamic");
   const bool clips = params.get<bool>("clip");
   const bool is_trained = !params.values().contains("training") || params.get<bool>("training");
   if (!is_trained || !(unscales || clips)) {
-    return take(step);
+    return;
   }
   const std::string& name = step[boost::graph_bundle].name;
   if (unscales && !asks(params, "dtype", "float16")) {
@@ -222,7 +222,7 @@ OpGraph scale_gradients(OpGraph step, const Params& params) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("graph {}: the step scales its gradients already", name));
   }
-  return GradientScaling(step, unscales, clips).run();
+  GradientScaling(step, unscales, clips).run().swap(step);
 }
 
 }  // namespace emplace

@@ -16,8 +16,8 @@ ParamSpec clip_parameter();
 /// Returns the parameter `loss-scaling` of a step in mixed precision, `static` by default.
 ParamSpec loss_scaling_parameter();
 
-/// Returns the training step `step`, replicas and micro-batches included, with what `params` ask
-/// for; without `training` it stays as it is. In each replica, for each gradient that updates read,
+/// Adds to the training step `step`, replicas and micro-batches included, what `params` ask for;
+/// without `training` it stays as it is. In each replica, for each gradient that updates read,
 ///   - `loss-scaling=dynamic` adds `unscale`, which also makes a flag; `found_inf` reads all flags,
 ///     and each update waits for it;
 ///   - `clip=true` adds the norm, `reduce_l2`; `clip_factor` reads all norms, and a `scale` by its
@@ -26,7 +26,7 @@ ParamSpec loss_scaling_parameter();
 /// gradient: one label for both would tie all that comes before a joint op to all that follows it.
 /// Throws kUsage for `loss-scaling=dynamic` without `dtype=float16`, and if no update reads
 /// a gradient or the step does this already. O(ops + edges).
-OpGraph scale_gradients(OpGraph step, const Params& params);
+void scale_gradients(OpGraph& step, const Params& params);
 
 /// Says whether the step does any of this already.
 bool scales_gradients(const OpGraph& step);

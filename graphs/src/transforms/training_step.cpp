@@ -35,17 +35,14 @@ std::vector<ParamSpec> training_parameters_of_file() {
 }
 
 OpGraph training_step(const OpGraph& forward, const Params& params) {
-  const auto trained = [&](const OpGraph& graph) {
-    return params.get<bool>("training")
-               ? training_graph(graph, find_optimizer(params.get<std::string>("optimizer")))
-               : graph;
-  };
-  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16}) {
-    if (params.get<std::string>("dtype") == to_string(type)) {
-      return trained(mixed_precision(forward, type));
-    }
+  const auto& dtype = params.get<std::string>("dtype");
+  const OpGraph graph = dtype == "float16"    ? mixed_precision(forward, DataType::kFloat16)
+                        : dtype == "bfloat16" ? mixed_precision(forward, DataType::kBfloat16)
+                                              : forward;
+  if (!params.get<bool>("training")) {
+    return graph;
   }
-  return trained(forward);
+  return training_graph(graph, find_optimizer(params.get<std::string>("optimizer")));
 }
 
 }  // namespace emplace

@@ -99,7 +99,9 @@ OpGraph read_step(std::string_view bytes, const std::string& source, const Param
 OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
   onnx_model::Dimensions dimensions = parse_dimensions(params.get<std::string>("dimensions"));
   if (!divides_batch(params)) {
-    return scale_gradients(read_step(bytes, source, params, dimensions), params);
+    OpGraph step = read_step(bytes, source, params, dimensions);
+    scale_gradients(step, params);
+    return step;
   }
   const auto& name = params.get<std::string>("batch-dimension");
   const auto batch = dimensions.find(name);
