@@ -98,6 +98,7 @@ class FakeDevice : public ComputeDevice {
  private:
   std::vector<TimedRun> timed(std::int32_t runs) const {
     std::vector<TimedRun> times;
+    times.reserve(static_cast<std::size_t>(runs));
     for (std::int32_t i = 0; i < runs; ++i) {
       times.push_back(next_run());
     }

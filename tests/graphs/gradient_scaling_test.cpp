@@ -6,6 +6,7 @@
 #include "support/temporary_folder.hpp"
 #include "support/test_names.hpp"
 
+#include <emplace/base/id_vector.hpp>
 #include <emplace/base/text_file.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_json.hpp>
@@ -13,6 +14,7 @@
 #include <emplace/graphs/repeated_steps.hpp>
 
 #include <boost/range/iterator_range.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,6 +33,7 @@ using testing::HasSubstr;
 
 const std::string kNetwork = "vgg-16:batch=8";
 constexpr int kVariables = 32;
+constexpr std::int64_t kGradients = kVariables;  // in sums of FLOPs and bytes
 constexpr std::int64_t kParameters = 138'357'544;
 const std::string kUpdate = "fc8/matmul/weights/update";
 const std::string kGradient = "fc8/matmul/grad_right";
@@ -85,11 +88,11 @@ TEST(GradientClipping, CostsANormAndAProductOfEachGradient) {
   EXPECT_EQ(num_ops(clipped), num_ops(plain) + 2 * kVariables + 1);
   EXPECT_EQ(count_kinds(clipped)["reduce_l2"], kVariables);
   EXPECT_EQ(count_kinds(clipped)["clip_factor"], 1);
-  EXPECT_EQ(totals(clipped).flops, totals(plain).flops + 3 * kParameters + 2 * kVariables + 3);
+  EXPECT_EQ(totals(clipped).flops, totals(plain).flops + 3 * kParameters + 2 * kGradients + 3);
   // Each gradient is read twice and written once; scalars are written once and read again, the
   // factor by each product.
   EXPECT_EQ(bytes_of(clipped),
-            bytes_of(plain) + 3 * 4 * kParameters + 4 * (2 * kVariables + 1 + kVariables));
+            bytes_of(plain) + 12 * kParameters + 4 * (2 * kGradients + 1 + kGradients));
   EXPECT_EQ(totals(clipped).persistent_bytes, totals(plain).persistent_bytes);
   EXPECT_EQ(totals(clipped).parameters, totals(plain).parameters);
 }
@@ -123,8 +126,8 @@ TEST(LossScaling, ChecksEachGradientInOnePass) {
   const OpGraph plain = load_graph(mixed);
   const OpGraph checked = load_graph(mixed + ",loss-scaling=dynamic");
   EXPECT_EQ(num_ops(checked), num_ops(plain) + kVariables + 1);
-  EXPECT_EQ(totals(checked).flops, totals(plain).flops + 2 * kParameters + kVariables - 1);
-  EXPECT_EQ(bytes_of(checked), bytes_of(plain) + 2 * 4 * kParameters + 4 * (2 * kVariables + 1));
+  EXPECT_EQ(totals(checked).flops, totals(plain).flops + 2 * kParameters + kGradients - 1);
+  EXPECT_EQ(bytes_of(checked), bytes_of(plain) + 8 * kParameters + 4 * (2 * kGradients + 1));
   EXPECT_THAT(inputs_of(checked, kUpdate + "/unscale"),
               ElementsAre("fc8/matmul/weights/cast/grad:0"));
   EXPECT_EQ(inputs_of(checked, "found_inf").size(), kVariables);
@@ -145,9 +148,11 @@ TEST(LossScaling, ComesBeforeClipping) {
 
 TEST(LossScaling, IsThatOfFloat16) {
   for (const std::string type : {"float32", "bfloat16"}) {
-    EXPECT_EQ(test::error_of(ErrorCode::kUsage,
-                             [&] { load_graph(kNetwork + ",loss-scaling=dynamic,dtype=" + type); }),
-              "graph vgg-16: loss-scaling=dynamic needs dtype=float16");
+    EXPECT_EQ(
+        test::error_of(
+            ErrorCode::kUsage,
+            [&] { load_graph(fmt::format("{},loss-scaling=dynamic,dtype={}", kNetwork, type)); }),
+        "graph vgg-16: loss-scaling=dynamic needs dtype=float16");
   }
 }
 
@@ -158,7 +163,7 @@ TEST(GradientScaling, TakesTheGradientsOfTheWholeBatch) {
   const OpGraph graph = load_graph(parts + ",clip=true,loss-scaling=dynamic");
   EXPECT_EQ(num_ops(graph), num_ops(plain) + 2 * (3 * kVariables + 2));
   EXPECT_EQ(totals(graph).flops,
-            totals(plain).flops + 2 * (5 * kParameters + 2 * kVariables + 3 + kVariables - 1));
+            totals(plain).flops + 2 * (5 * kParameters + 2 * kGradients + 3 + kGradients - 1));
   expect_updates_wait(graph, "clip_factor", kVariables);
   expect_updates_wait(graph, "found_inf", kVariables);
   EXPECT_THAT(inputs_of(graph, kUpdate + "@1/unscale")[0],

@@ -22,6 +22,7 @@ int the_gpu = 0;
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): as NVML has them
 extern "C" {
 
 int nvmlInit_v2() { return 0; }
@@ -54,3 +55,4 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(int*, unsigned long long* reasons)
   return 0;
 }
 }
+// NOLINTEND(readability-identifier-naming)
