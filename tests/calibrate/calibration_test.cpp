@@ -152,6 +152,24 @@ TEST(Calibration, TellsTheClocksAtWhichOpsRan) {
   EXPECT_EQ(result.cluster.profiles[1].calibration->clocks, "");
 }
 
+// Every other run.
+TEST(Calibration, TellsHowManyRunsWereThrottledAndWhy) {
+  GpuAndCpu machine;
+  bool is_slow = false;
+  machine.gpu.next_run = [&] {
+    is_slow = !is_slow;
+    return TimedRun{.us = 1, .quality = is_slow ? RunQuality::kThrottled : RunQuality::kGood};
+  };
+  machine.gpu.reasons = "power cap";
+  const CalibratedMachine result =
+      calibrate(machine.devices, four_sites(), machine.options, kSilent);
+  EXPECT_THAT(describe_throttling(result.devices[0]),
+              testing::MatchesRegex("[0-9]+ runs were below the clock under load .power cap."));
+  EXPECT_THAT(result.cluster.profiles[0].provenance.notes,
+              HasSubstr(describe_throttling(result.devices[0])));
+  EXPECT_EQ(describe_throttling(result.devices[1]), "");
+}
+
 TEST(Calibration, TellsThatNoCopyConnectsDevicesBeforeItMeasuresOps) {
   GpuAndCpu machine;
   machine.options.sampling.max_copy_bytes = 4;  // one size makes no line

@@ -53,6 +53,7 @@ class FakeDevice : public ComputeDevice {
   }
 
   const DeviceFacts& facts() const override { return facts_; }
+  void set_pci_bus_id(std::string id) { facts_.pci_bus_id = std::move(id); }
   std::unique_ptr<Memory> allocate(std::int64_t bytes, bool) override {
     if (bytes > max_bytes) {
       throw DeviceFailure(facts_.name + ": out of memory");
@@ -81,11 +82,14 @@ class FakeDevice : public ComputeDevice {
   }
   Launch launches() override { return {}; }
   std::optional<double> message_us(ComputeDevice&) override { return message; }
+  std::string throttled_by() const override { return reasons; }
 
   std::string unsupported{};
   std::int64_t max_bytes = std::int64_t{1} << 34;
   /// What a message takes; none if it cannot wait for another device.
   std::optional<double> message{};
+  /// Why runs were throttled.
+  std::string reasons{};
   /// What each run with warm caches takes.
   TimedRun warm_run{.us = 1};
   /// Returns the time of the next run with cold ones; a test replaces it.
@@ -94,6 +98,7 @@ class FakeDevice : public ComputeDevice {
  private:
   std::vector<TimedRun> timed(std::int32_t runs) const {
     std::vector<TimedRun> times;
+    times.reserve(static_cast<std::size_t>(runs));
     for (std::int32_t i = 0; i < runs; ++i) {
       times.push_back(next_run());
     }

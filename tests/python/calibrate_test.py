@@ -3,6 +3,7 @@
 import copy
 import csv
 import io
+import itertools
 import json
 import os
 import random
@@ -24,7 +25,7 @@ else:
     from emplace import _placed_steps, _torch_ops
 
 # Small networks that have nearly all kinds of ops together.
-NETWORKS = ["nmt:batch=2,vocabulary=500,hidden=32,steps=2", "rnnlm:hidden=16,steps=2,batch=2", "inception-v3:batch=1",
+NETWORKS = ["nmt:batch=2,vocabulary=500,hidden=32,steps=2", "rnnlm:hidden=16,steps=2,batch=2,clip=true", "inception-v3:batch=1",
             "resnet-50:dtype=bfloat16,batch=1", "nasnet-a-mobile:batch=1", "unet:batch=1,image=188,filters=4",
             "gpt2-small:batch=1,sequence=16", "bert-base:batch=1,sequence=16", "t5:batch=1,sequence=16,target=16",
             "llama-block:batch=1,sequence=16", "moe-transformer:batch=1,sequence=32,layers=2,width=64", "dlrm:batch=4,max-rows=1000",
@@ -94,6 +95,16 @@ class Ops(unittest.TestCase):
         self.assertEqual([row["kind"] for row in rows], ["relu"])
         self.assertRegex(left_out[0], "^cpu:0: fold_space .*does not know how PyTorch runs it")
         self.assertRegex(left_out[1], "^cpu:0: matmul 2x2x2: ")
+
+    def test_gradients_are_unscaled_as_by_grad_scaler(self):
+        if not hasattr(torch.amp, "GradScaler"):
+            self.skipTest("this PyTorch scales on GPUs only")
+        graph = emplace.load_graph("rnnlm:hidden=16,steps=2,batch=2,dtype=float16,loss-scaling=dynamic")
+        sites = [site for site in json.loads(_core.op_sites([graph])) if site["kind"] in ("unscale", "found_inf")]
+        self.assertEqual({site["kind"] for site in sites}, {"unscale", "found_inf"})
+        left_out = []
+        rows = _calibrate._rows_of(sites, _calibrate.Place("cpu:0", "cpu"), 2, left_out, None)
+        self.assertEqual((len(rows), left_out), (len(sites), []))
 
     def test_a_bias_costs_what_a_product_takes_longer(self):
         site = {"kind": "bias_add", "shape": [64, 32], "attributes": "", "producers": ["matmul", "variable"],
@@ -200,12 +211,13 @@ class Validate(unittest.TestCase):
         generator = random.Random(0)
         maps = [{path: f"cpu:{generator.randrange(3)}" for path in paths} for _ in range(8)]
         maps += [{"left": "cpu:1", "": "cpu:0"}, {"": "cpu:2"}]
-        for device_map in maps:
-            with self.subTest(device_map=device_map):
+        for max_norm, device_map in itertools.product((None, 0.1), maps):  # far below the norm
+            with self.subTest(device_map=device_map, max_norm=max_norm):
                 plain, placed = copy.deepcopy(model), copy.deepcopy(model)
-                step = _placed_steps.Step(plain, inputs, _placed_steps.default_loss, _torch_ops.OPTIMIZERS["sgd"])
-                other = _placed_steps.PlacedStep(placed, inputs, _placed_steps.default_loss,
-                                                 _torch_ops.OPTIMIZERS["sgd"], device_map, self.places())
+                recipe = _placed_steps.Recipe(_placed_steps.default_loss, _torch_ops.OPTIMIZERS["sgd"],
+                                              max_norm=max_norm)
+                step = _placed_steps.Step(plain, inputs, recipe)
+                other = _placed_steps.PlacedStep(placed, inputs, recipe, device_map, self.places())
                 for _ in range(3):
                     step()
                     other()
@@ -219,8 +231,9 @@ class Validate(unittest.TestCase):
         def loss(outputs):
             raise ValueError("no loss today")
 
-        step = _placed_steps.PlacedStep(Towers(), ((torch.randn(6, 8),), {}), loss, _torch_ops.OPTIMIZERS["sgd"],
-                                        {"left": "cpu:1", "": "cpu:0"}, self.places())
+        recipe = _placed_steps.Recipe(loss, _torch_ops.OPTIMIZERS["sgd"], max_norm=1)
+        step = _placed_steps.PlacedStep(Towers(), ((torch.randn(6, 8),), {}), recipe, {"left": "cpu:1", "": "cpu:0"},
+                                        self.places())
         with self.assertRaisesRegex(ValueError, "no loss today"):
             step()
         step.close()
@@ -246,6 +259,64 @@ class Validate(unittest.TestCase):
         self.assertFalse(model.training)
         for name, value in model.state_dict().items():
             self.assertTrue(torch.equal(value, before[name]), name)
+
+    def test_autocast_computes_in_16_bits(self):
+        seen = []
+        model = Towers()
+        model.head.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
+        recipe = _placed_steps.Recipe(_placed_steps.default_loss, _torch_ops.OPTIMIZERS["sgd"], "bfloat16")
+        _placed_steps.Step(model, ((torch.randn(6, 8),), {}), recipe)()
+        placed = _placed_steps.PlacedStep(model, ((torch.randn(6, 8),), {}), recipe, {"left": "cpu:1", "": "cpu:0"},
+                                          self.places())
+        placed()
+        placed.close()
+        self.assertEqual(seen, [torch.bfloat16] * 2)
+        self.assertEqual({each.grad.dtype for each in model.parameters()}, {torch.float32})
+
+    def test_steps_in_mixed_precision_with_clipping_beside_their_simulation(self):
+        model, inputs = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 5)), torch.randn(6, 8)
+        with tempfile.TemporaryDirectory() as folder:
+            lab = os.path.join(folder, "lab.json")
+            made = emplace.calibrate(model, inputs, runs=2, max_copy=1 << 16, dtype="bfloat16", clip=True, output=lab)
+            self.assertEqual(made.left_out, [])
+            rows = list(csv.DictReader(line for line in made.samples.splitlines() if not line.startswith("#")))
+            self.assertIn(("matmul", "bfloat16"), {(row["kind"], row["type"]) for row in rows})
+            self.assertLessEqual({"reduce_l2", "clip_factor"}, {row["kind"] for row in rows})
+            found = emplace.validate(model, inputs, cluster=lab, steps=2, dtype="bfloat16", clip=True)
+            self.assertEqual([step.name for step in found.steps], ["cpu:0"])
+            with self.assertRaisesRegex(emplace.UsageError, "dtype is 'float8', expected one of"):
+                emplace.validate(model, inputs, cluster=lab, dtype="float8")
+
+    def test_devices_of_one_kind_share_a_step_factor_and_others_have_their_own(self):
+        profile = {"name": "x", "measured": []}
+        document = {"devices": [{"name": "gpu:0", "profile": {**profile, "name": "a"}}, {"name": "gpu:1", "profile": "a"},
+                                {"name": "gpu:2", "profile": {**profile, "name": "b"}}, {"name": "cpu:0", "profile": profile}]}
+        places = [_calibrate.Place(f"gpu:{index}", f"cuda:{index}") for index in range(3)]
+        asked = []
+
+        def factor(place):
+            asked.append(place.name)
+            return 1.0 + len(asked)
+
+        made = _calibrate._with_step_factors(document, places, factor)
+        self.assertEqual(asked, ["gpu:0", "gpu:2"])
+        self.assertEqual([device["profile"]["step_factors"]["tf32"] for device in made["devices"]
+                          if "step_factors" in device["profile"]], [2.0, 3.0])
+
+    def test_each_pair_of_parts_has_its_own_link(self):
+        places = [_calibrate.Place(f"cpu:{index}", "cpu", (index,)) for index in range(3)]
+        links = [{"name": f"{a.name}>{b.name}"} for a in places for b in places if a is not b]
+        document = {"physical": {"links": [*links, {"name": "cpu:0>gpu:0"}]}}
+        us = {"01": 100.0, "02": 200.0, "12": 300.0}
+
+        def exchange_us(pair, numbers):
+            return us["".join(str(place.cores[0]) for place in pair)] * (1 if numbers < 1 << 12 else 101)
+
+        made = _calibrate._with_exchanges(document, places, exchange_us)["physical"]["links"]
+        for link in made[:6]:
+            pair = us["".join(sorted(link["name"].replace("cpu:", "").split(">")))]
+            self.assertAlmostEqual(link["bandwidth_bytes_per_us"], 4 * ((1 << 20) - (1 << 10)) / (100 * pair))
+        self.assertNotIn("latency_us", made[6])
 
     def test_devices_have_the_names_of_maps_or_of_clusters(self):
         self.assertEqual([_validate._name_of(device) for device in (2, "cpu", "cpu:1")], ["gpu:2", "cpu:0", "cpu:1"])

@@ -272,20 +272,22 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
 def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", output: Optional[Path] = None,
               name: str = "this-machine", runs: int = 20, max_copy: int = 1 << 30, full_precision: bool = False,
               training: bool = True, optimizer: str = "adam", loss: Optional[Callable[..., Any]] = None,
-              targets: Any = None, progress: Optional[Callable[[str, float], None]] = None) -> Calibration:
+              targets: Any = None, dtype: str = "float32", clip: bool = False,
+              progress: Optional[Callable[[str, float], None]] = None) -> Calibration:
     """Measures the ops of a model as PyTorch runs them, and makes a cluster that predicts this machine.
 
     `model` is a torch.nn.Module with its `example_inputs`, a graph (or what load_graph() takes), or a list of graphs.
     `devices` are "cpu", "gpu", both, or parts of the CPU's cores such as "cpu/2". Each op runs eagerly, with its data
     where the op before it left them: on a CPU for as long as the call takes; on a GPU for as long as its kernels run,
     by torch.profiler. Copies and launches are measured by emplace, and so are ops that PyTorch does not run. Of a
-    model, steps on the first device show how much longer its ops take in a step than alone: the step factors of the
-    profile, which `framework=false` leaves out. `output` is a file for the cluster.
+    model, trained as by validate(), steps show how much longer its ops take in a step than alone: the step factors of the
+    profiles, which `framework=false` leaves out. `output` is a file for the cluster.
     """
     _torch_module()  # says what is missing
     import torch
     graphs = model if isinstance(model, (list, tuple)) else [model]
-    graphs = [from_torch(each, example_inputs, training=training, optimizer=optimizer, loss=loss, targets=targets)
+    graphs = [from_torch(each, example_inputs, training=training, optimizer=optimizer, loss=loss, targets=targets,
+                         dtype=dtype, clip=clip)
               if isinstance(each, torch.nn.Module) else
               each if isinstance(each, _core.Graph) else _core.load_graph(each) for each in graphs]
     sites = json.loads(_core.op_sites(graphs))
@@ -303,11 +305,25 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
     made = _core.calibrated_cluster(graphs, devices, samples, name, runs, max_copy, full_precision)
     for warning in made["warnings"]:
         warnings.warn(warning, stacklevel=2)
-    cluster = _with_exchanges(made["cluster"], [place for place in places if place.cores])
+    from emplace import _placed_steps, _validate
+    cluster = _with_exchanges(json.loads(made["cluster"]), [place for place in places if place.cores],
+                              _placed_steps.exchange_us)
     if training and isinstance(model, torch.nn.Module):
+        trained = _validate.Training(optimizer, loss, targets, dtype, clip)
+        with tempfile.TemporaryDirectory() as folder:
+            path = FilePath(folder) / "cluster.json"
+            path.write_text(json.dumps(cluster), encoding="utf-8")
+            problem = _core.problem(graphs[0], path)
+
+        def step_factor(place: Place) -> float:
+            device_map = {"": place.name}
+            return trained.measured_us(model, example_inputs, device_map, [place], _STEPS) / _validate.predicted_us(
+                problem, device_map)
+
         with settings(full_precision):
-            cluster = _with_step_factor(cluster, graphs[0], model, example_inputs, places[:1], optimizer, loss, targets)
-    result = Calibration(samples, cluster, left_out + made["left_out"])
+            placeable = [problem.devices[index] for index in problem.placeable_devices.tolist()]
+            cluster = _with_step_factors(cluster, [place for place in places if place.name in placeable], step_factor)
+    result = Calibration(samples, json.dumps(cluster, indent=2) + "\n", left_out + made["left_out"])
     if output is not None:
         result.save(output)
     return result
@@ -317,40 +333,33 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
 _SMALL, _LARGE = 1 << 10, 1 << 20
 
 
-def _with_exchanges(cluster: str, places: Sequence[Place]) -> str:
+def _with_exchanges(cluster: dict[str, Any], places: Sequence[Place],
+                    exchange_us: Callable[[Sequence[Place], int], float]) -> dict[str, Any]:
     """Returns the cluster with links between parts of a CPU as PyTorch's threads pass tensors on."""
-    from emplace import _placed_steps
-    if len(places) < 2:
-        return cluster
-    small_us, large_us = (_placed_steps.exchange_us(places[:2], numbers) for numbers in (_SMALL, _LARGE))
-    bytes_per_us = 4 * (_LARGE - _SMALL) / max(large_us - small_us, _LEAST_US)
-    latency_us = max(0.0, small_us - 4 * _SMALL / bytes_per_us)
-    document = json.loads(cluster)
-    names = {f"{a.name}>{b.name}" for a in places for b in places}
-    for link in document["physical"]["links"]:
-        if link["name"] in names:
-            link.update(bandwidth_bytes_per_us=bytes_per_us, latency_us=latency_us)
-    return json.dumps(document, indent=2) + "\n"
+    links = {link["name"]: link for link in cluster["physical"]["links"]}
+    for pair in itertools.combinations(places, 2):
+        small_us, large_us = (exchange_us(pair, numbers) for numbers in (_SMALL, _LARGE))
+        bytes_per_us = 4 * (_LARGE - _SMALL) / max(large_us - small_us, _LEAST_US)
+        latency_us = max(0.0, small_us - 4 * _SMALL / bytes_per_us)
+        for a, b in itertools.permutations(pair):
+            if link := links.get(f"{a.name}>{b.name}"):
+                link.update(bandwidth_bytes_per_us=bytes_per_us, latency_us=latency_us)
+    return cluster
 
 
 _STEPS = 7  # of a model, which show how much longer ops take in it than alone
 
 
-def _with_step_factor(cluster: str, graph: _core.Graph, model: Any, example_inputs: Any, places: Sequence[Place],
-                      optimizer: str, loss: Optional[Callable[..., Any]], targets: Any) -> str:
-    """Returns the cluster in which ops take as much longer as they do in the model's step on the first device."""
-    from emplace import _validate
-    device_map = {"": places[0].name}
-    with tempfile.TemporaryDirectory() as folder:
-        path = FilePath(folder) / "cluster.json"
-        path.write_text(cluster, encoding="utf-8")
-        alone_us = _validate.predicted_us(_core.problem(graph, path), device_map)
-    step_us = _validate.measured_us(model, example_inputs, device_map, places, _STEPS, optimizer, loss, targets)
-    factor = min(max(step_us / alone_us, 0.01), 100)
-    document = json.loads(cluster)
-    profile = next(device["profile"] for device in document["devices"] if device["name"] == places[0].name)
-    profile["step_factors"] = dict.fromkeys(("float32", "tf32", "float16"), factor)
-    return json.dumps(document, indent=2) + "\n"
+def _with_step_factors(cluster: dict[str, Any], places: Sequence[Place],
+                       factor_of: Callable[[Place], float]) -> dict[str, Any]:
+    """Returns the cluster in which ops take as much longer as they do in the model's step on a device of their kind."""
+    by_name = {place.name: place for place in places}
+    for device in cluster["devices"]:
+        place, profile = by_name.get(device["name"]), device["profile"]
+        if place is not None and isinstance(profile, dict):  # others of its kind name it
+            factor = min(max(factor_of(place), 0.01), 100)
+            profile["step_factors"] = dict.fromkeys(("float32", "tf32", "float16"), factor)
+    return cluster
 
 
 @contextlib.contextmanager

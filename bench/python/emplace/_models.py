@@ -25,17 +25,19 @@ def _torch_module() -> Any:
 
 
 def from_torch(model: Any, example_inputs: Any, *, training: bool = True, optimizer: str = "adam",
-               loss: Optional[Callable[..., Any]] = None, targets: Any = None) -> _core.Graph:
+               loss: Optional[Callable[..., Any]] = None, targets: Any = None, dtype: str = "float32",
+               clip: bool = False) -> _core.Graph:
     """Returns the graph of one step of a torch.nn.Module, or of a torch.export.ExportedProgram.
 
     `example_inputs` is a tensor, a tuple of arguments or a dict of keyword arguments; their shapes, with the batch,
     are those of the step. The model runs once, on tensors without data where it can, and is left as it was. With
     `training`, the graph has the backward pass and the updates of `optimizer`. The loss is then what the model
-    returns, `loss(model(...), *targets)`, or the cross entropy of the model's logits. Modules are scopes.
+    returns, `loss(model(...), *targets)`, or the cross entropy of the model's logits. Modules are scopes. `dtype` is
+    that of torch.autocast, float16 or bfloat16; with `clip`, gradients are clipped by their norm.
     """
     text = _torch_module().program_of(model, example_inputs, training=training, loss=loss, targets=targets)
-    flags = f"training={'true' if training else 'false'}"
-    graph = _core.read_graph(text, f"torch-export:{flags},optimizer={optimizer}", type(model).__name__)
+    flags = f"training={json.dumps(training)},optimizer={optimizer},dtype={dtype},clip={json.dumps(clip)}"
+    graph = _core.read_graph(text, f"torch-export:{flags}", type(model).__name__)
     if graph.uncounted:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in graph.uncounted.items())
         warnings.warn(f"{graph.name}: no FLOPs are counted of operators that emplace does not know, by kind and number "

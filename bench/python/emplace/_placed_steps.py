@@ -10,7 +10,7 @@ import os
 import statistics
 import threading
 import time
-from typing import Any, Callable, Mapping, Optional, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
 
 import torch
 from torch.nn import functional as F
@@ -51,17 +51,37 @@ def next_to(outputs: Any, given: Sequence[Any]) -> list[Any]:
     return [value.to(device) if isinstance(value, torch.Tensor) else value for value in given]
 
 
+class Recipe(NamedTuple):
+    """How a model is trained."""
+
+    loss: Callable[[Any], Any]  # of what the model returns
+    optimizer: Callable[[Any], Any]  # of parameters
+    dtype: str = "float32"  # of torch.autocast
+    max_norm: Optional[float] = None  # to which gradients are clipped
+
+    def autocast(self, device: str) -> Any:
+        """Returns the context of a forward pass."""
+        if self.dtype == "float32":
+            return contextlib.nullcontext()
+        return torch.autocast(torch.device(device).type, getattr(torch, self.dtype))
+
+
 class Step:
     """A training step of a model as it is, on one device, or with hooks that move what modules read."""
 
-    def __init__(self, model: Any, inputs: Any, loss: Callable[[Any], Any], optimizer: Callable[[Any], Any]) -> None:
-        self.model, self.inputs, self.loss = model, inputs, loss
-        self.optimizer = optimizer(list(model.parameters()))
+    def __init__(self, model: Any, inputs: Any, recipe: Recipe) -> None:
+        self.model, self.inputs, self.recipe = model, inputs, recipe
+        self.parameters = list(model.parameters())
+        self.optimizer = recipe.optimizer(self.parameters)
 
     def __call__(self) -> None:
         arguments, keywords = self.inputs
         self.optimizer.zero_grad()
-        self.loss(self.model(*arguments, **keywords)).backward()
+        with self.recipe.autocast(str(self.parameters[0].device)):
+            loss = self.recipe.loss(self.model(*arguments, **keywords))
+        loss.backward()
+        if self.recipe.max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.max_norm)
         self.optimizer.step()
 
 
@@ -110,9 +130,9 @@ class PlacedStep:
     Last, each device updates its own parameters.
     """
 
-    def __init__(self, model: Any, inputs: Any, loss: Callable[[Any], Any], optimizer: Callable[[Any], Any],
-                 device_map: Mapping[str, str], places: Sequence[Place]) -> None:
-        self.loss, self.device_map = loss, device_map
+    def __init__(self, model: Any, inputs: Any, recipe: Recipe, device_map: Mapping[str, str],
+                 places: Sequence[Place]) -> None:
+        self.recipe, self.device_map = recipe, device_map
         self.devices = [place.name for place in places]
         self.interpreter, self.values = _traced(model, inputs)
         self.segments = self._segments()
@@ -126,10 +146,11 @@ class PlacedStep:
         self.optimizers = {}
         for device in self.devices:
             if own := [parameter for parameter, of in owner.values() if of == device]:
-                self.optimizers[device] = optimizer(own)
+                self.optimizers[device] = recipe.optimizer(own)
         self.changed = threading.Condition()  # guards what follows
         self.ended: set[_Segment] = set()  # forward
         self.returned: set[_Segment] = set()  # backward
+        self.norms: dict[str, torch.Tensor] = {}  # of the gradients of each device
         self.failure: Optional[BaseException] = None
         self.is_over = False
         self.begin, self.end = (threading.Barrier(len(places) + 1) for _ in range(2))
@@ -221,7 +242,7 @@ class PlacedStep:
                                                               _of(node.kwargs, values))
         self.made.update({node: values[node] for node in segment.gives})
         if segment is self.segments[-1]:
-            self.made["loss"] = self.loss(_of(self.results, values))
+            self.made["loss"] = self.recipe.loss(_of(self.results, values))
 
     def _backward(self, segment: _Segment) -> None:
         if segment is self.segments[-1]:
@@ -258,7 +279,8 @@ class PlacedStep:
                         break
                     self.changed.wait()
             run, segment, done, _, _ = ready
-            run(segment)
+            with self.recipe.autocast("cpu") if done is self.ended else contextlib.nullcontext():
+                run(segment)
             left.remove(ready)
             with self.changed:
                 done.add(segment)
@@ -266,7 +288,23 @@ class PlacedStep:
         if device in self.optimizers:
             with self.changed:
                 self.changed.wait_for(lambda: self.failure or self.returned.issuperset(self.awaited[device]))
+            if self.recipe.max_norm is not None and self.failure is None:
+                self._clip(device, self.recipe.max_norm)
             self.optimizers[device].step()
+
+    def _clip(self, device: str, max_norm: float) -> None:
+        """Does what clip_grad_norm_() does, which takes parameters of all devices."""
+        own = [each.grad for group in self.optimizers[device].param_groups for each in group["params"]
+               if each.grad is not None]
+        norm = torch.stack([gradient.norm() for gradient in own]).norm() if own else torch.zeros(())
+        with self.changed:
+            self.norms[device] = norm
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: self.failure or len(self.norms) == len(self.optimizers))
+            factor = (max_norm / (torch.stack([self.norms[each] for each in sorted(self.norms)]).norm() + 1e-6)).clamp(
+                max=1)
+        for gradient in own:
+            gradient.mul_(factor)
 
     def _run(self, place: Place) -> None:
         os.sched_setaffinity(0, place.cores)
@@ -289,6 +327,7 @@ class PlacedStep:
         self.copies: dict[Any, torch.Tensor] = {}
         self.ended.clear()
         self.returned.clear()
+        self.norms.clear()
         for optimizer in self.optimizers.values():
             optimizer.zero_grad()
         self.begin.wait()
@@ -368,17 +407,16 @@ _IN_PLACE = {operator.iadd, operator.imul, operator.isub, operator.itruediv}
 
 
 @contextlib.contextmanager
-def step_of(model: Any, inputs: Any, loss: Callable[[Any], Any], optimizer: Callable[[Any], Any],
-            device_map: Mapping[str, str], places: Sequence[Place]) -> Any:
+def step_of(model: Any, inputs: Any, recipe: Recipe, device_map: Mapping[str, str], places: Sequence[Place]) -> Any:
     """Yields (a step of a copy of `model` as the map places it, the place where it is called)."""
     own = copy.deepcopy(model).train()
     used = [place for place in places if place.name in set(device_map.values())]
     if len(used) == 1:
         device = used[0].torch_device
         inputs = pytree.tree_map(lambda value: value.to(device) if isinstance(value, torch.Tensor) else value, inputs)
-        yield Step(own.to(device), inputs, loss, optimizer), used[0]
+        yield Step(own.to(device), inputs, recipe), used[0]
     elif all(place.cores for place in used):
-        step = PlacedStep(own, inputs, loss, optimizer, device_map, used)
+        step = PlacedStep(own, inputs, recipe, device_map, used)
         try:
             yield step, None
         finally:
@@ -386,4 +424,4 @@ def step_of(model: Any, inputs: Any, loss: Callable[[Any], Any], optimizer: Call
     else:
         torch_devices = {place.name: place.torch_device for place in used}
         own = dispatched(own, {path: torch_devices[device] for path, device in device_map.items()})
-        yield Step(own, inputs, loss, optimizer), None
+        yield Step(own, inputs, recipe), None

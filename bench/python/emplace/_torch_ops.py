@@ -325,8 +325,8 @@ runs(total, "add_n", "sum")
 runs(total, "add_losses", inputs=lambda site: [site.tensor([]) for _ in site.inputs])
 runs(lambda *terms: total(*terms) / len(terms), "mean")
 runs(lambda x: x.clamp(-1, 1), "clip")
-runs(lambda x, type: x.to(type) if x.dtype != type else x * 0.5, "scale", "cast",
-     inputs=lambda site: [site.input(0), site.type])
+runs(lambda x, type, factor: x.to(type) if x.dtype != type else x * factor, "scale", "cast",
+     inputs=lambda site: [site.input(0), site.type, site.input(1) if len(site.inputs) > 1 else 0.5])
 pair("dropout", lambda site: [site.result()], lambda site, x: F.dropout(x, 0.1))
 runs(lambda x, hidden: x.masked_fill(hidden, -math.inf), "causal_mask", inputs=lambda site: [
     site.input(0), torch.ones(site.inputs[0][0][-2:], dtype=torch.bool, device=site.device).triu(1)])
@@ -437,6 +437,19 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "momentum": lambda parameters: torch.optim.SGD(parameters, lr=1e-3, momentum=0.9),
     "adam": torch.optim.Adam, "rmsprop": torch.optim.RMSprop}
 UPDATED = 9
+
+
+# As torch.amp.GradScaler, which has one flag for each device, and clip_grad_norm_() have them.
+def unscale(x: Any, flag: Any, inverse: Any) -> Any:
+    torch._amp_foreach_non_finite_check_and_unscale_([x], flag, inverse)
+    return x
+
+
+runs(unscale, "unscale",
+     inputs=lambda site: [site.input(0, trained=False), *(torch.full([1], n, device=site.device) for n in (0.0, 0.5))])
+runs(lambda flag: flag.clone() if flag.item() else flag, "found_inf", inputs=lambda site: [site.input(0, False)])
+runs(lambda *norms: (1 / (torch.linalg.vector_norm(torch.stack(norms)) + 1e-6)).clamp(max=1), "clip_factor",
+     inputs=lambda site: [x.detach() for x in site.all_inputs()])
 
 
 @builds("optimizer_update")

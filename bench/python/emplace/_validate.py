@@ -112,23 +112,37 @@ def _median_us(step: Callable[[], None], steps: int) -> float:
     return statistics.median(times[_WARM_UP:])
 
 
-def measured_us(model: Any, example_inputs: Any, device_map: Mapping[str, str], places: Sequence[Place], steps: int,
-                optimizer: str, loss: Optional[Callable[..., Any]], targets: Any) -> float:
-    """Returns how long a training step of a copy of the model takes, as the map places it."""
-    from emplace import _placed_steps, _torch_ops
-    inputs = ((), example_inputs) if isinstance(example_inputs, dict) else (
-        tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,), {})
-    given = targets if isinstance(targets, (tuple, list)) else () if targets is None else (targets,)
+class Training(NamedTuple):
+    """How users say that a model is trained."""
 
-    def loss_of(outputs: Any) -> Any:
-        if loss is None:
-            return _placed_steps.default_loss(outputs)
-        return loss(outputs, *_placed_steps.next_to(outputs, given))
+    optimizer: str
+    loss: Optional[Callable[..., Any]]
+    targets: Any
+    dtype: str
+    clip: bool
 
-    with _placed_steps.step_of(model, inputs, loss_of, _torch_ops.OPTIMIZERS[optimizer], device_map,
-                               places) as (step, place):
-        timed = functools.partial(_median_us, step, steps)
-        return timed() if place is None else on_cores(place, timed)
+    def graph(self, model: Any, example_inputs: Any) -> _core.Graph:
+        return from_torch(model, example_inputs, **self._asdict())
+
+    def measured_us(self, model: Any, example_inputs: Any, device_map: Mapping[str, str], places: Sequence[Place],
+                    steps: int) -> float:
+        """Returns how long a training step of a copy of the model takes, as the map places it."""
+        from emplace import _placed_steps, _torch_ops
+        inputs = ((), example_inputs) if isinstance(example_inputs, dict) else (
+            tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,), {})
+        targets = self.targets
+        given = targets if isinstance(targets, (tuple, list)) else () if targets is None else (targets,)
+
+        def loss_of(outputs: Any) -> Any:
+            if self.loss is None:
+                return _placed_steps.default_loss(outputs)
+            return self.loss(outputs, *_placed_steps.next_to(outputs, given))
+
+        recipe = _placed_steps.Recipe(loss_of, _torch_ops.OPTIMIZERS[self.optimizer], self.dtype,
+                                      1.0 if self.clip else None)
+        with _placed_steps.step_of(model, inputs, recipe, device_map, places) as (step, place):
+            timed = functools.partial(_median_us, step, steps)
+            return timed() if place is None else on_cores(place, timed)
 
 
 def predicted_us(problem: _core.Problem, device_map: Mapping[str, str]) -> float:
@@ -139,18 +153,19 @@ def predicted_us(problem: _core.Problem, device_map: Mapping[str, str]) -> float
 def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "cpu",
              placements: Optional[Mapping[str, Mapping[str, Union[int, str]]]] = None, steps: int = 10,
              optimizer: str = "adam", loss: Optional[Callable[..., Any]] = None, targets: Any = None,
-             full_precision: bool = False) -> Validation:
+             dtype: str = "float32", clip: bool = False, full_precision: bool = False) -> Validation:
     """Runs training steps of a torch.nn.Module as it is and placed by device maps, and compares them with simulation.
 
-    `cluster` is of this machine, by calibrate() with the same `devices` and `full_precision`. `placements` are device
-    maps by name: the device of each module by its path, as place() and device_map() return them, or by its name in the
-    cluster. Without, the model runs on one device, cut in two, and placed at random. Loss and `optimizer` are those of
-    from_torch(). A step is the median of `steps`. The model is left as it was.
+    `cluster` is of this machine, by calibrate() with the same `devices`, `dtype` and `full_precision`. `placements` are
+    device maps by name: the device of each module by its path, as place() and device_map() return them, or by its name
+    in the cluster. Without, the model runs on one device, cut in two, and placed at random. Loss and `optimizer` are
+    those of from_torch(); `dtype` is that of torch.autocast, without a GradScaler; with `clip`, clip_grad_norm_() comes
+    before the update. A step is the median of `steps`. The model is left as it was.
     """
     _torch_module()  # says what is missing
     places = places_of(devices)
-    graph = from_torch(model, example_inputs, optimizer=optimizer, loss=loss, targets=targets)
-    problem = _core.problem(graph, cluster)
+    training = Training(optimizer, loss, targets, dtype, clip)
+    problem = _core.problem(training.graph(model, example_inputs), cluster)
     names = [place.name for place in places]
     if missing := sorted(set(names) - set(problem.devices)):
         raise UsageError(f"cluster {problem.cluster} has no device '{missing[0]}'; it has {', '.join(problem.devices)}")
@@ -159,6 +174,5 @@ def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "
     with settings(full_precision):
         return Validation([
             ValidatedStep(name, predicted_us(problem, device_map),
-                          measured_us(model, example_inputs, device_map, places, steps, optimizer, loss, targets),
-                          device_map)
+                          training.measured_us(model, example_inputs, device_map, places, steps), device_map)
             for name, device_map in chosen.items()])

@@ -76,6 +76,8 @@ void count_update(Op& op, const Call& call) {
   }
 }
 
+constexpr std::string_view kTermsAlone = "[terms], each a scalar";
+
 Attributes optimizer_from_key(const Op& op) {
   UpdateAttributes attributes;
   for (const Optimizer& optimizer : kOptimizers) {
@@ -87,7 +89,45 @@ Attributes optimizer_from_key(const Op& op) {
   return attributes;
 }
 
+// The gradient, and whether a number of it is not finite.
+std::vector<Output> infer_unscaled(const Call& call) {
+  return {call.input(0), make_output({}, DataType::kFloat32)};
+}
+
+std::vector<Output> infer_joint(const Call&) { return {make_output({}, DataType::kFloat32)}; }
+
+std::int64_t num_terms(const Call& call) { return static_cast<std::int64_t>(call.inputs.size()); }
+
+void count_found_inf(Op& op, const Call& call) {
+  op.shape = {num_terms(call)};
+  op.flops = num_terms(call) - 1;
+}
+
+// The norm of norms; min(1, limit / (norm + 1e-6)).
+void count_clip_factor(Op& op, const Call& call) {
+  op.shape = {num_terms(call)};
+  op.flops = sum({product({2, num_terms(call)}), 3});
+}
+
 constexpr std::array kUpdates = {
+    // As PyTorch: stack, norm, sum, reciprocal, product, minimum.
+    in_kernels(6, {.kind = {"clip_factor", OpClass::kReduction, true, kTermsAlone,
+                            "what brings gradients of these norms down to a joint norm"},
+                   .infer = infer_joint,
+                   .count = count_clip_factor,
+                   .only_imported = true}),
+    Operator{.kind = {"found_inf", OpClass::kReduction, true, kTermsAlone,
+                      "whether one of several gradients overflowed"},
+             .infer = infer_joint,
+             .count = count_found_inf,
+             .only_imported = true},
+    Operator{
+        .kind = {"unscale", OpClass::kElementwise, true, kElements,
+                 "gradient over the loss scale, and whether it is finite", ResultMemory::kInPlace},
+        .infer = infer_unscaled,
+        .count = count_inputs,
+        .flops = 2,
+        .only_imported = true},
     Operator{.kind = {"optimizer_update", OpClass::kUpdate, true, "[parameters, slots]",
                       "one step of an optimizer"},
              .count = count_update,

@@ -1,5 +1,6 @@
 #include "batch_division.hpp"
 
+#include "transforms/gradient_scaling.hpp"
 #include "transforms/same_network.hpp"
 
 #include <emplace/base/error.hpp>
@@ -92,8 +93,10 @@ OpGraph divide_batch(const Params& params, std::int64_t batch, const Step& step)
     return in_parts(examples, params.get<std::int64_t>("micro-batches"), "micro-batches", step,
                     [&](Parts parts) { return micro_batches(step(examples), parts, schedule); });
   };
-  return in_parts(batch, params.get<std::int64_t>("replicas"), "replicas", in_micro_batches,
-                  [](Parts parts) { return replicas(parts); });
+  OpGraph whole = in_parts(batch, params.get<std::int64_t>("replicas"), "replicas",
+                           in_micro_batches, [](Parts parts) { return replicas(parts); });
+  scale_gradients(whole, params);
+  return whole;
 }
 
 OpGraph divide_batch(const Params& params, const std::function<OpGraph(const Params&)>& step) {
@@ -111,7 +114,7 @@ std::vector<ParamSpec> batch_repetition_parameters() {
   parameters[1].summary =
       "batches of the file that pass through the devices one after the other; their gradients are "
       "added up";
-  parameters.insert(parameters.begin(), recompute_parameter());
+  parameters.insert(parameters.begin(), {clip_parameter(), recompute_parameter()});
   return parameters;
 }
 
@@ -119,7 +122,12 @@ OpGraph repeat_batch(const Params& params, OpGraph step, const std::string& sour
   try {
     step = recompute(std::move(step), params.get<std::string>("recompute"));
     if (!divides_batch(params)) {
+      scale_gradients(step, params);
       return step;
+    }
+    if (scales_gradients(step)) {
+      throw Error(ErrorCode::kUsage,
+                  "the step scales its gradients already, which parts of it would do alone");
     }
     for (const auto op : boost::make_iterator_range(boost::vertices(step))) {
       if (step[op].micro_batch > 0 || step[op].replica > 0) {

@@ -66,11 +66,10 @@ Design draw(const Params& params, RandomStream& stream) {
 OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
   const EnasSize size{.batch = batch, .filters = params.get<std::int64_t>("filters")};
   const auto architecture = std::span(design).subspan(1);
-  return training_step(
-      design.front() == kMacro
-          ? enas_macro_network(architecture, params.get<std::int64_t>("layers"), size)
-          : enas_micro_network(architecture, params.get<std::int64_t>("cells"), size),
-      params);
+  return model_step(design.front() == kMacro
+                        ? enas_macro_network(architecture, params.get<std::int64_t>("layers"), size)
+                        : enas_micro_network(architecture, params.get<std::int64_t>("cells"), size),
+                    params);
 }
 
 OpGraph build(const Params& params, const Design& design) {

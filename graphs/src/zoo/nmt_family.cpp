@@ -31,7 +31,7 @@ Design draw(const Params& params, RandomStream& stream) {
 OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
   UnrolledSizes sizes = unrolled_sizes(params);
   sizes.steps = design[0];
-  return training_step(nmt_forward(params.get<std::int64_t>("layers"), sizes, batch), params);
+  return model_step(nmt_forward(params.get<std::int64_t>("layers"), sizes, batch), params);
 }
 
 OpGraph build(const Params& params, const Design& design) {

@@ -140,7 +140,7 @@ OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
   }
   add_softmax_losses(net, results,
                      [&](Tensor x) { return net.matmul(x, words.table, {.right = true}); });
-  return training_step(std::move(net).finish(), params);
+  return model_step(std::move(net).finish(), params);
 }
 
 OpGraph build(const Params& params, const Design& design) {

@@ -1,11 +1,10 @@
 #include "training_model.hpp"
 
 #include "transforms/batch_division.hpp"
+#include "transforms/gradient_scaling.hpp"
+#include "transforms/training_step.hpp"
 
-#include <emplace/graphs/gradients.hpp>
 #include <emplace/graphs/image_layout.hpp>
-#include <emplace/graphs/mixed_precision.hpp>
-#include <emplace/graphs/optimizer.hpp>
 #include <emplace/graphs/recomputation.hpp>
 
 #include <fmt/format.h>
@@ -25,15 +24,8 @@ std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int6
        .summary =
            "with backward pass and optimizer; otherwise only the forward pass of a training step"}};
   std::ranges::move(own, std::back_inserter(parameters));
-  parameters.push_back({.name = "dtype",
-                        .default_value = std::string("float32"),
-                        .choices = {"float32", "float16", "bfloat16"},
-                        .summary = "in which ops compute; float16 and bfloat16 are mixed "
-                                   "precision, with parameters and slots in float32"});
-  parameters.push_back({.name = "optimizer",
-                        .default_value = std::move(optimizer),
-                        .choices = optimizer_names(),
-                        .summary = "what updates the parameters"});
+  std::ranges::move(precision_and_optimizer(std::move(optimizer)), std::back_inserter(parameters));
+  parameters.push_back(clip_parameter());
   parameters.push_back(recompute_parameter());
   if (examples == "images") {
     parameters.push_back(layout_parameter());
@@ -42,20 +34,13 @@ std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int6
   return parameters;
 }
 
-OpGraph training_step(OpGraph forward, const Params& params) {
+OpGraph model_step(OpGraph forward, const Params& params) {
   if (params.values().contains("layout")) {
     forward = with_layout(std::move(forward), params.get<std::string>("layout"));
   }
-  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16}) {
-    if (params.get<std::string>("dtype") == to_string(type)) {
-      forward = mixed_precision(forward, type);
-    }
-  }
-  if (!params.get<bool>("training")) {
-    return forward;
-  }
-  return recompute(training_graph(forward, find_optimizer(params.get<std::string>("optimizer"))),
-                   params.get<std::string>("recompute"));
+  const std::string scopes =
+      params.get<bool>("training") ? params.get<std::string>("recompute") : "none";
+  return recompute(training_step(forward, params), scopes);
 }
 
 GraphModel training_model(TrainingModel model) {
@@ -66,7 +51,7 @@ GraphModel training_model(TrainingModel model) {
                                             model.examples, std::move(model.optimizer)),
           .build = [forward = std::move(model.forward)](const Params& params) {
             return divide_batch(
-                params, [&](const Params& part) { return training_step(forward(part), part); });
+                params, [&](const Params& part) { return model_step(forward(part), part); });
           }};
 }
 

@@ -2,8 +2,8 @@
 
 // What the models of this folder share: a step over a batch, with or without backward pass and
 // optimizer, in float32 or in mixed precision. A model says how its forward graph is built, in
-// float32; `batch`, `training`, `dtype`, `optimizer` and those of micro-batches are parameters of
-// each.
+// float32; `batch`, `training`, those of training_step.hpp, `clip` and those of micro-batches are
+// parameters of each.
 
 #include <emplace/base/params.hpp>
 #include <emplace/graphs/catalog.hpp>
@@ -29,16 +29,16 @@ struct TrainingModel {
   std::function<OpGraph(const Params&)> forward{};  ///< makes the forward graph, loss included
 };
 
-/// Returns the catalog's model, with training_parameters() and training_step().
+/// Returns the catalog's model, with training_parameters() and model_step().
 GraphModel training_model(TrainingModel model);
 
-/// Returns `batch` and `training`, then `own`, then `dtype`, `optimizer` and those of
+/// Returns `batch` and `training`, then `own`, then those of training_step.hpp, `clip` and those of
 /// micro-batches. `examples` is what a batch consists of; `batch` and `optimizer` are defaults.
 std::vector<ParamSpec> training_parameters(std::vector<ParamSpec> own, std::int64_t batch,
                                            std::string_view examples, std::string optimizer);
 
 /// Returns `forward` in the precision for which `params` ask, or its training graph if they ask for
 /// that.
-OpGraph training_step(OpGraph forward, const Params& params);
+OpGraph model_step(OpGraph forward, const Params& params);
 
 }  // namespace emplace

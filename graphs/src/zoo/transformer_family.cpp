@@ -66,7 +66,7 @@ OpGraph step(const Params& params, const Design& design, std::int64_t batch) {
     x = net.layer_norm(x);
   }
   language_head(net, x, words, training);
-  return training_step(std::move(net).finish(), params);
+  return model_step(std::move(net).finish(), params);
 }
 
 OpGraph build(const Params& params, const Design& design) {

@@ -150,6 +150,7 @@ MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
   const std::vector<OpSite> others =
       take_samples(options.samples, measured.device, sites, of_framework);
   measured.ops = measure_ops(device, others, options.sampling, progress);
+  measured.throttled_by = device.throttled_by();
   tell_left_out(measured, left_out);
   add_overlap(device, measured, options.sampling, progress, left_out);
   // A call of a framework on a CPU ends when its work does: the launch is part of its time.
@@ -167,6 +168,17 @@ std::vector<Launch> measure_launches(std::span<ComputeDevice* const> devices) {
   std::ranges::transform(devices, std::back_inserter(launches),
                          [](ComputeDevice* device) { return device->launches(); });
   return launches;
+}
+
+std::string describe_throttling(const MeasuredDeviceOps& measured) {
+  std::int64_t runs = 0;
+  for (const OpSample& sample : measured.ops.samples) {
+    runs += sample.time.throttled;
+  }
+  return runs == 0 ? ""
+                   : fmt::format(
+                         "{} runs were below the clock under load ({})", runs,
+                         measured.throttled_by.empty() ? "nobody says why" : measured.throttled_by);
 }
 
 double measure_overlap(ComputeDevice& device, const OpSite& site, const SamplingOptions& options) {
@@ -263,6 +275,9 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
       device.profile.provenance.notes += fmt::format(
           " Between two kernels it pauses {:.2f} us; the host launches one in {:.2f} us.",
           measured.launch.gap_us, measured.launch.host_us);
+    }
+    if (const std::string throttling = describe_throttling(measured); !throttling.empty()) {
+      device.profile.provenance.notes += fmt::format(" {}.", throttling);
     }
     if (!measured.ops.below_clock.empty()) {
       device.profile.provenance.notes += fmt::format(

@@ -1,3 +1,5 @@
+#include "cuda/gpu_monitor.hpp"
+
 #include <emplace/base/error.hpp>
 #include <emplace/calibrate/cpu_device.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
@@ -143,12 +145,20 @@ CalibratedMachine calibrate_machine(const MachineOptions& machine, std::span<con
   {  // Launches are measured by devices of their own, which nothing profiles.
     const MachineDevices plain = find_devices(machine, options.sampling.stop);
     has_gpu = plain.has_gpu();
+    if (GpuMonitor* const monitor = nvml_monitor(); has_gpu && monitor != nullptr) {
+      warn_of_other_work(*monitor, plain.all(), warn);
+    }
     options.launches = measure_launches(plain.all());
   }
   ActivityLog log;
   const MachineDevices devices =
       profiled_devices(machine, has_gpu, options.sampling.stop, log, warn);
   CalibratedMachine calibrated = calibrate(devices.all(), sites, options, progress);
+  for (const MeasuredDeviceOps& measured : calibrated.devices) {
+    if (const std::string throttling = describe_throttling(measured); !throttling.empty()) {
+      warn(fmt::format("{}: {}", measured.device, throttling));
+    }
+  }
   if (const std::string facts = describe_machine(log); !facts.empty()) {
     std::string& notes = calibrated.cluster.provenance.notes;
     notes += (notes.empty() ? "" : " ") + facts;

@@ -11,7 +11,7 @@
 //     float32;
 //   - everything else reads and makes 16-bit numbers;
 //   - in float16 the loss is multiplied by a scale, so that small gradients do not vanish. The
-//     optimizers divide by it again within their updates.
+//     optimizers divide by it again within their updates, unless dynamic loss scaling does before.
 // Casts are ops of kind "scale". Gradients follow from the rules: that of a variable is cast to
 // float32. Thread-safe; O(ops + edges).
 

@@ -53,9 +53,9 @@ struct OpKind {
 /// Returns the kinds that networks of the zoo have and `emplace calibrate` runs, sorted by name.
 std::span<const OpKind> op_kinds();
 
-/// Returns the kinds that only imported graphs and replicas have, sorted by name. Their costs
-/// follow from their class. The gradient of such a kind, "exp_backward", is not listed: it has its
-/// forward op's class and shape.
+/// Returns the kinds that only imported graphs, replicas and scaled gradients have, sorted by name.
+/// Their costs follow from their class. The gradient of such a kind, "exp_backward", is not listed:
+/// it has its forward op's class and shape.
 std::span<const OpKind> imported_op_kinds();
 
 /// Returns the kind of op_kinds() that is called `name`, or null.

@@ -2,12 +2,12 @@
 // src/onnx/operators.cpp which operators are known, and how their nodes become ops.
 
 #include "transforms/batch_division.hpp"
+#include "transforms/gradient_scaling.hpp"
+#include "transforms/training_step.hpp"
 
 #include <emplace/base/error.hpp>
-#include <emplace/graphs/gradients.hpp>
 #include <emplace/graphs/graph_format.hpp>
 #include <emplace/graphs/image_layout.hpp>
-#include <emplace/graphs/optimizer.hpp>
 #include <emplace/graphs/recomputation.hpp>
 
 #ifdef EMPLACE_WITH_PROTOBUF
@@ -21,6 +21,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <iterator>
@@ -85,12 +86,11 @@ OpGraph read_step(std::string_view bytes, const std::string& source, const Param
                             producer.empty() ? "" : " of ", excerpt(producer),
                             describe_uncounted(importer.uncounted()))};
   if (!training) {
-    return forward;
+    return training_step(forward, params);
   }
   validate(forward, source);
   try {
-    return recompute(training_graph(forward, find_optimizer(params.get<std::string>("optimizer"))),
-                     params.get<std::string>("recompute"));
+    return recompute(training_step(forward, params), params.get<std::string>("recompute"));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", source, error.what()));
   }
@@ -99,7 +99,9 @@ OpGraph read_step(std::string_view bytes, const std::string& source, const Param
 OpGraph read(std::string_view bytes, const std::string& source, const Params& params) {
   onnx_model::Dimensions dimensions = parse_dimensions(params.get<std::string>("dimensions"));
   if (!divides_batch(params)) {
-    return read_step(bytes, source, params, dimensions);
+    OpGraph step = read_step(bytes, source, params, dimensions);
+    scale_gradients(step, params);
+    return step;
   }
   const auto& name = params.get<std::string>("batch-dimension");
   const auto batch = dimensions.find(name);
@@ -131,16 +133,10 @@ std::vector<ParamSpec> read_parameters() {
       {.name = "dimensions",
        .default_value = std::string(),
        .summary = "sizes of symbolic dimensions, batch:32;seq:128, or as one parameter each, "
-                  "batch=32,seq=128"},
-      {.name = "training",
-       .default_value = false,
-       .summary = "with a loss on the model's result, backward pass and optimizer"},
-      {.name = "optimizer",
-       .default_value = std::string("adam"),
-       .choices = optimizer_names(),
-       .summary = "what updates the parameters"},
-      recompute_parameter(),
-      layout_parameter()};
+                  "batch=32,seq=128"}};
+  std::ranges::move(training_parameters_of_file(), std::back_inserter(parameters));
+  std::ranges::copy(std::array{clip_parameter(), recompute_parameter(), layout_parameter()},
+                    std::back_inserter(parameters));
   std::ranges::move(batch_division_parameters(), std::back_inserter(parameters));
   parameters.push_back(
       {.name = "batch-dimension",

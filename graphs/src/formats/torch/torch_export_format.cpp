@@ -5,11 +5,10 @@
 #include "fusions.hpp"
 #include "importer.hpp"
 #include "transforms/batch_division.hpp"
+#include "transforms/training_step.hpp"
 
 #include <emplace/base/error.hpp>
-#include <emplace/graphs/gradients.hpp>
 #include <emplace/graphs/graph_format.hpp>
-#include <emplace/graphs/optimizer.hpp>
 
 #include <fmt/format.h>
 
@@ -41,11 +40,10 @@ OpGraph read_step(std::string_view bytes, const std::string& source, const Param
       program.name = std::filesystem::path(source).stem().string();
     }
     OpGraph forward = torch_program::TorchImporter(std::move(program), source).run(training);
-    if (!training) {
-      return forward;
+    if (training) {
+      validate(forward, source);
     }
-    validate(forward, source);
-    return training_graph(forward, find_optimizer(params.get<std::string>("optimizer")));
+    return training_step(forward, params);
   } catch (const Error& error) {
     // A size that does not fit 64 bits is the file's mistake.
     const std::string message = error.what();
@@ -60,14 +58,7 @@ OpGraph read(std::string_view bytes, const std::string& source, const Params& pa
 }
 
 std::vector<ParamSpec> read_parameters() {
-  std::vector<ParamSpec> parameters = {
-      {.name = "training",
-       .default_value = false,
-       .summary = "with a loss on the model's result, backward pass and optimizer"},
-      {.name = "optimizer",
-       .default_value = std::string("adam"),
-       .choices = optimizer_names(),
-       .summary = "what updates the parameters"}};
+  std::vector<ParamSpec> parameters = training_parameters_of_file();
   std::ranges::move(batch_repetition_parameters(), std::back_inserter(parameters));
   return parameters;
 }

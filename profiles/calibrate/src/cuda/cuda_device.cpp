@@ -3,6 +3,7 @@
 #include "cuda_facts.hpp"
 #include "cuda_memory.hpp"
 #include "cuda_timing.hpp"
+#include "gpu_monitor.hpp"
 #include "library_programs.hpp"
 
 #include <emplace/base/error.hpp>
@@ -73,6 +74,10 @@ class CudaDevice final : public ComputeDevice {
   }
 
   Launch launches() override { return timer_.launches(); }
+
+  std::string throttled_by() const override {
+    return describe_clock_reasons(timer_.clock_reasons());
+  }
 
   std::optional<double> message_us(ComputeDevice& other) override {
     auto* const gpu = dynamic_cast<CudaDevice*>(&other);

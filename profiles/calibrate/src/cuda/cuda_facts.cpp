@@ -2,10 +2,14 @@
 
 #include "../device_class.hpp"
 #include "cuda_check.hpp"
+#include "gpu_monitor.hpp"
 #include "peak_rates.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <fstream>
 #include <sstream>
 
@@ -77,11 +81,13 @@ DeviceFacts cuda_facts(const GpuPart& part, const CudaUse& use) {
       .context_bytes = static_cast<std::int64_t>(all_bytes - free_bytes) / use.parts,
       .compute_units = part.multiprocessors(),
       .copy_engines = properties.asyncEngineCount,
+      .pci_bus_id = pci_bus_id(part.ordinal()),
       .software = fmt::format(
-          "{}, CUDA {}.{}, cuDNN {}.{}.{}, {}, products in {}, timed by {}", driver_version(),
+          "{}, CUDA {}.{}, cuDNN {}.{}.{}, {}, products in {}, timed by {}{}", driver_version(),
           CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, cudnn / 10000, cudnn % 10000 / 100,
           cudnn % 100, cublas_version(part.libraries().cublas), has_tf32 ? "TF32" : "float32",
-          use.is_profiled ? "CUPTI" : "CUDA events")};
+          use.is_profiled ? "CUPTI" : "CUDA events",
+          nvml_monitor() == nullptr ? ", without NVML, so other work on the GPU is unknown" : "")};
   if (!part.is_whole()) {
     facts.device_class += fmt::format("-{}sm", part.multiprocessors());
     facts.product += fmt::format(" ({} of {} multiprocessors)", part.multiprocessors(),

@@ -1,6 +1,8 @@
 #include "cuda_timing.hpp"
 
 #include "cuda_check.hpp"
+#include "cuda_facts.hpp"
+#include "gpu_monitor.hpp"
 #include "memory_kernels.hpp"
 
 #include <emplace/base/error.hpp>
@@ -98,16 +100,28 @@ void CudaTimer::cool_caches() {
   enqueue_read(queue_.stream(), cache_filler_->data(), cache_filler_->bytes());
 }
 
+void CudaTimer::enqueue_load(const CudaProgram& program, const OpBuffers& buffers) {
+  for (std::int32_t run = 0; run < kHeldRuns; ++run) {
+    program.enqueue(queue_, buffers);
+    enqueue_spin(queue_.stream(), kCyclesOfUnit);
+  }
+}
+
+void CudaTimer::ask_for_reasons(const CudaProgram& program, const OpBuffers& buffers) {
+  if (GpuMonitor* const monitor = nvml_monitor(); monitor != nullptr) {
+    enqueue_load(program, buffers);
+    clock_reasons_ |= monitor->clock_reasons(pci_bus_id(part_->ordinal()));
+    queue_.finish();
+  }
+}
+
 void CudaTimer::hold_load(const CudaProgram& program, const OpBuffers& buffers) {
   auto* const stamps = static_cast<ClockStamp*>(stamps_->data());
   const double wanted_us = sustained_mhz_ > 0 ? kLoadUs : kFirstLoadUs;
   const auto begin = Clock::now();
   do {
     enqueue_stamp(queue_.stream(), &stamps[0]);
-    for (std::int32_t run = 0; run < kHeldRuns; ++run) {
-      program.enqueue(queue_, buffers);
-      enqueue_spin(queue_.stream(), kCyclesOfUnit);
-    }
+    enqueue_load(program, buffers);
     enqueue_stamp(queue_.stream(), &stamps[1]);
     queue_.finish();
   } while (us_since(begin) < wanted_us);
@@ -212,6 +226,9 @@ std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpB
         time_some(program, buffers, std::min(kHeldRuns, runs - first), caches);
     timed.insert(timed.end(), some.begin(), some.end());
     const auto throttled = std::ranges::count(some, RunQuality::kThrottled, &TimedRun::quality);
+    if (throttled > 0) {
+      ask_for_reasons(program, buffers);
+    }
     if (2 * throttled > std::ssize(some)) {
       std::this_thread::sleep_for(kPause);
       hold_load(program, buffers);

@@ -36,6 +36,9 @@ class CudaTimer {
   /// Returns why a profiler that was there does not tell the times any more; empty if it does.
   const std::string& profiler_failure() const { return profiler_failure_; }
 
+  /// Returns bits of NVML's clocks event reasons: those seen while runs were throttled.
+  std::uint64_t clock_reasons() const { return clock_reasons_; }
+
   /// As ComputeDevice::time_runs().
   std::vector<TimedRun> time_runs(const CudaProgram& program, const OpBuffers& buffers,
                                   std::int32_t runs, Caches caches);
@@ -51,6 +54,9 @@ class CudaTimer {
  private:
   struct Lane;
 
+  void enqueue_load(const CudaProgram& program, const OpBuffers& buffers);
+  // Asks, under load, why the clocks are low.
+  void ask_for_reasons(const CudaProgram& program, const OpBuffers& buffers);
   // Runs what is to be timed until the clocks are those under load.
   void hold_load(const CudaProgram& program, const OpBuffers& buffers);
   // Runs what is enqueued meanwhile, all of it at once.
@@ -75,6 +81,7 @@ class CudaTimer {
   std::unique_ptr<Memory> cache_filler_;
   std::unique_ptr<Memory> stamps_;  // two for each run that is timed at a time
   double sustained_mhz_ = 0;        // under the last load; 0: not known yet
+  std::uint64_t clock_reasons_ = 0;
 };
 
 }  // namespace emplace::calibrate

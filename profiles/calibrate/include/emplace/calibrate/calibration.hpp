@@ -39,7 +39,11 @@ struct MeasuredDeviceOps {
   /// How much of the shorter of a copy from the host and an op is hidden behind the longer when
   /// both run at once, 0 to 1; nothing for a CPU.
   std::optional<double> overlap{};
+  std::string throttled_by{};  ///< as ComputeDevice::throttled_by(), after the ops
 };
+
+/// Says how many runs on a device were below its clock under load, and why; empty if none was.
+std::string describe_throttling(const MeasuredDeviceOps& measured);
 
 /// The outcome of a calibration.
 struct CalibratedMachine {

@@ -50,6 +50,7 @@ struct DeviceFacts {
   std::int64_t context_bytes = 0;   ///< of these, what was in use when the context had started
   std::int32_t compute_units = 1;   ///< multiprocessors or cores
   std::int32_t copy_engines = 0;    ///< of a GPU
+  std::string pci_bus_id{};         ///< of a GPU, as Linux names it: "0000:3b:00.0"
   /// Driver, libraries and their versions, precision, for provenance: "driver 580.159,
   /// cuDNN 9.13".
   std::string software{};
@@ -155,6 +156,8 @@ class ComputeDevice {
   /// Returns how long a message of four bytes takes to `other`, which waits for it, on average over
   /// many there and back: microseconds. None if the two cannot wait for each other.
   virtual std::optional<double> message_us(ComputeDevice& other) = 0;
+  /// Returns why runs were throttled so far: "power cap"; empty if nobody knows, or none was.
+  virtual std::string throttled_by() const { return ""; }
 };
 
 }  // namespace emplace::calibrate
