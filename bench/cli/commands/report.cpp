@@ -2,7 +2,7 @@
 #include "help_text.hpp"
 #include "kept_trainings.hpp"
 #include "options.hpp"
-#include "step/fastest_steps.hpp"
+#include "step/page_steps.hpp"
 #include "step/stored_cell.hpp"
 #include "terminal.hpp"
 
@@ -158,7 +158,7 @@ std::string write_summary(const bench::StoredRun& run, const ReportOptions& opti
     return bench::write_json(report);
   }
   if (format == "html") {
-    return bench::write_html(report, run, fastest_steps(run, options.folder),
+    return bench::write_html(report, run, page_steps(run, options.folder),
                              kept_trainings(run, options.folder));
   }
   if (format == "svg") {
