@@ -1209,15 +1209,13 @@
   const kLaneRight = 16; // of the lanes, in pixels
   const kLeastSpan = 0.01; // of what is in sight, in percent
 
-  // What both steps share if two are shown: their axis, and what is in sight and selected.
+  // What both steps share if two are shown: their axis, and what is in sight.
   let longest_us = 0;
   let zoomed = [0, 100]; // in percent of the axis
-  let selected = null; // a group
   const views = [];
   const shownViews = () => views.filter((view) => view.isShown());
 
   const deviceColor = (device) => paletteColor(device);
-  const isDimmed = (group) => selected !== null && group !== selected;
 
   // A timeline and a graph, of one step at a time.
   function stepView(suffix) {
@@ -1228,6 +1226,8 @@
     part("timeline").dataset.legends = `layers-legend${suffix} devices-legend${suffix}`;
     part("graph").dataset.legends = `devices-legend${suffix}`;
     let step = null;
+    let selected = null; // a group
+    const isDimmed = (group) => selected !== null && group !== selected;
 
     function nameOf(op) {
       const name = step.ops.name[op];
@@ -1655,6 +1655,19 @@
       showSelection();
     }
 
+    function select(group) {
+      selected = group;
+      refresh();
+    }
+
+    // Groups of the other step have the same numbers if there are as many.
+    function selectIn(group) {
+      const chosen = group === selected ? null : group;
+      shownViews()
+        .filter((view) => view.numGroups() === step.groups_of_problem)
+        .forEach((view) => view.select(chosen));
+    }
+
     const chartOf = (id) => charts.get(`${id}${suffix}`).instance;
 
     function showSelection() {
@@ -1666,7 +1679,7 @@
       const { groups } = step;
       const device = step.ops.lane[step.ops.group.indexOf(selected)];
       const clear = make("button", { type: "button", text: "Clear", id: `clear${suffix}` });
-      clear.addEventListener("click", () => select(null));
+      clear.addEventListener("click", () => selectIn(null));
       line.replaceChildren(
         groups
           ? `Group ${selected}, ${groups.label[selected]}: ${groups.ops[selected]} ops, ${time(groups.cost[selected])} on ${step.lanes[device].name} `
@@ -1691,6 +1704,7 @@
     // Reads a step, which show() then draws.
     function load(found) {
       step = found?.data ? JSON.parse(element(found.data).textContent) : null;
+      selected = null;
       root.hidden = !found;
       part("step-title").textContent = found?.agent ? `By ${found.agent} (cell ${found.cell})` : "";
       part("step-missing").textContent = found?.missing ?? "";
@@ -1717,14 +1731,14 @@
           if (isOwn) shownViews().forEach((view) => view.suffix !== suffix && view.zoom(start, end));
         });
         timeline.on("click", (item) => {
-          if (item.seriesId === "ops") select(step.ops.group[item.value[2]]);
-          if (item.seriesId === "transfers") select(step.ops.group[step.transfers.producer[item.value[2]]]);
+          if (item.seriesId === "ops") selectIn(step.ops.group[item.value[2]]);
+          if (item.seriesId === "transfers") selectIn(step.ops.group[step.transfers.producer[item.value[2]]]);
         });
       }
       if (graph && !graph.hasClick) {
         graph.hasClick = true;
         graph.on("click", (item) => {
-          if (item.seriesType === "scatter") select(item.value[2]);
+          if (item.seriesType === "scatter") selectIn(item.value[2]);
         });
       }
       showLegend(`devices-legend${suffix}`, () =>
@@ -1754,12 +1768,7 @@
 
     const zoomTo = (start, end) => chartOf("timeline").dispatchAction({ type: "dataZoom", dataZoomIndex: 0, start, end });
 
-    return { suffix, load, show, refresh, drawSight, zoom: zoomTo, isShown: () => step !== null };
-  }
-
-  function select(group) {
-    selected = group === selected ? null : group;
-    shownViews().forEach((view) => view.refresh());
+    return { suffix, load, show, refresh, drawSight, zoom: zoomTo, select, isShown: () => step !== null, numGroups: () => step.groups_of_problem };
   }
 
   function showRange() {
@@ -1792,7 +1801,6 @@
     const steps = stepsOf(table);
     const others = [steps[element("agent").value], steps[element("agent-next").value - 1]];
     longest_us = Math.max(...views.map((view, at) => view.load(others[at])));
-    selected = null;
     zoomed = [0, 100];
     element("step-controls").hidden = !steps.some((one) => one.data);
     element("steps").classList.toggle("pair", Boolean(others[1]));
