@@ -436,7 +436,8 @@
       const [least, most] = against.interval;
       return (
         `${by}: 95 % interval ${shorter(least)} to ${shorter(most)} %, over ${against.pairs} graphs and clusters; ` +
-        `p = ${short(against.corrected_p)}` + (against.corrected_p < 0.05 ? "" : ", so this may be chance")
+        `p = ${short(against.p)} (Wilcoxon), corrected ${short(against.corrected_p)} (Holm)` +
+        (least > 1 ? "" : "; this may be chance")
       );
     }
     if (against.pairs === 2) {
@@ -458,13 +459,14 @@
     if (!has) return;
     const wins = report.tables.filter(({ rows }) => rows.some((row) => row.agent === best.agent && isBest(row, rows))).length;
     const compared = others.filter((row) => row.against);
+    const isWhole = report.cells_finished === report.cells_total;
     const isBaseline = ({ agent }) => (report.baselines.length > 0 ? report.baselines.includes(agent) : agent === "single-gpu");
     const baseline = isBaseline(best) ? undefined : compared.find(isBaseline);
     const what = report.baselines.length > 1 ? ", the fastest baseline" : report.baselines.length > 0 ? ", the baseline" : "";
     element("verdict").replaceChildren(
       make("p", {}, [
         make("b", { text: best.agent }),
-        ` is the fastest${data.overall.problems > 1 ? " over all" : ""}: first on ${wins} of ${data.overall.problems} graph${data.overall.problems === 1 ? "" : "s"} and ` +
+        ` is the fastest${data.overall.problems > 1 ? " over all" : ""}${isWhole ? "" : " so far"}: first on ${wins} of ${data.overall.problems} graph${data.overall.problems === 1 ? "" : "s"} and ` +
           `cluster${data.overall.problems === 1 ? "" : "s"}. Its steps are`,
       ]),
       make("ul", {}, [

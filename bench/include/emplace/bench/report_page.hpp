@@ -35,7 +35,7 @@ struct PageStep {
 inline constexpr OpId kMostPageOps = 200'000;
 
 /// The steps of other agents than the fastest take at most so much of a page.
-inline constexpr std::size_t kMostOtherStepBytes = 12'000'000;
+inline constexpr std::size_t kMostOtherStepBytes = 6'000'000;
 
 /// Returns a sentence that the page leaves out the step of a cell, why, and how to look at it.
 std::string left_out(std::string_view why, std::string_view cell);
