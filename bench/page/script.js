@@ -65,9 +65,9 @@
   const ms = (us) => (isNumber(us) ? fixed(us / 1e3, 3) : "");
   const percent = (share) => (isNumber(share) ? fixed(share * 100, 1) : "");
 
-  function time(us) {
+  // In the unit of `size`, by default its own.
+  function time(us, size = Math.abs(us)) {
     if (!isNumber(us)) return "none";
-    const size = Math.abs(us);
     if (size >= 1e6) return `${Number((us / 1e6).toPrecision(4))} s`;
     if (size >= 1e3) return `${Number((us / 1e3).toPrecision(4))} ms`;
     return `${Number(us.toPrecision(4))} µs`;
@@ -1500,7 +1500,7 @@
           type: "value",
           min: 0,
           max: end,
-          label: { showMaxLabel: false, formatter: (us) => (us === 0 ? "0" : time(us)) },
+          label: { showMaxLabel: false, formatter: (us) => (us === 0 ? "0" : time(us, longest_us)) },
           ...more,
         });
       const span = { minSpan: kLeastSpan, start: zoomed[0], end: zoomed[1] };
@@ -1775,7 +1775,7 @@
 
   function showRange() {
     const [from, to] = zoomed.map((percent) => (longest_us * percent) / 100);
-    element("range").textContent = `${time(from)} to ${time(to)}`;
+    element("range").textContent = `${time(from, longest_us)} to ${time(to, longest_us)}`;
   }
 
   function zoom(start, end) {

@@ -8,9 +8,8 @@
 #include <emplace/bench/suite_index.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
-#include <ranges>
+#include <string>
 #include <utility>
 
 namespace emplace::cli {
@@ -56,7 +55,10 @@ std::vector<std::vector<const CellResult*>> ranked_cells(const bench::StoredRun&
   ranked.reserve(fastest.size());
   for (const auto& [problem, agents] : fastest) {
     std::vector<const CellResult*> cells;
-    std::ranges::copy(agents | std::views::values, std::back_inserter(cells));
+    cells.reserve(agents.size());
+    for (const auto& [agent, cell] : agents) {
+      cells.push_back(cell);
+    }
     std::ranges::stable_sort(cells, {}, &CellResult::step_time_us);
     ranked.push_back(std::move(cells));
   }

@@ -141,7 +141,7 @@ GroupingPicture draw_groups(const OpGraph& graph, const Grouping& grouping,
 GroupingPicture draw_folded_groups(const OpGraph& graph, const Grouping& finest,
                                    const PlacedStep* step) {
   if (static_cast<std::int64_t>(finest.size()) <= kFoldings.front()) {
-    const GroupingPicture whole = draw_groups(graph, finest, kDefaultGrouping, step);
+    GroupingPicture whole = draw_groups(graph, finest, kDefaultGrouping, step);
     if (fits_a_screen(whole)) {
       return whole;
     }
