@@ -50,6 +50,8 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME emplace)
+# It makes PNG and PDF of pictures.
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS librsvg2-bin)
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 "Agents place the operations of a training step on devices: heuristics,
 partitioners, search and learned policies. emplace simulates the step and

@@ -375,6 +375,10 @@ std::string choose_format(bool json, const std::string& given, std::string_view 
   if (json || (given.empty() && output.ends_with(".json"))) {
     return "json";
   }
+  const auto named = std::ranges::find(formats, given, &AnswerFormat::name);
+  if (named != formats.end() && named->needs_file && output.empty()) {
+    throw Error(ErrorCode::kUsage, fmt::format("--format {} needs --output FILE", given));
+  }
   if (!given.empty()) {
     return given;
   }

@@ -67,6 +67,7 @@ struct CellChoice {
 struct AnswerFormat {
   std::string_view name{};
   std::string_view ending{};
+  bool needs_file = false;  ///< it is no text
 };
 
 /// Throws kUsage if two outputs, each with what it is called and its path (empty: none), are one
@@ -123,7 +124,7 @@ void add_format(CLI::App& command, std::string& format, std::span<const AnswerFo
 
 /// Returns the format of an answer: "json" with --json, otherwise the one that was `given`,
 /// otherwise the one that the ending of the file `output` implies, otherwise "terminal". Throws
-/// kUsage if that ending implies none.
+/// kUsage if that ending implies none, and where a format needs a file.
 std::string choose_format(bool json, const std::string& given, std::string_view output,
                           std::span<const AnswerFormat> formats);
 

@@ -3,6 +3,7 @@
 #include <emplace/base/error.hpp>
 #include <emplace/base/escape.hpp>
 #include <emplace/base/json.hpp>
+#include <emplace/base/text_file.hpp>
 #include <emplace/bench/text_table.hpp>
 
 #include <sys/ioctl.h>
@@ -129,6 +130,13 @@ bool notes_shown() { return notes_are_shown; }
 void note(std::string_view lines) {
   if (notes_are_shown) {
     print_error(lines);
+  }
+}
+
+void write_answer(const std::string& path, std::string_view text) {
+  write_text_file(path, text);
+  if (isatty(STDERR_FILENO) == 1 && !path.starts_with("/dev/")) {
+    note(escape_terminal("wrote " + path));
   }
 }
 

@@ -50,6 +50,9 @@ void show_wide(bool wide);
 /// standard output is no terminal, and for what goes into the file `output` instead.
 std::size_t table_width(std::string_view output = "");
 
+/// Writes an answer into a file, and says so where standard error is a terminal. Throws Error.
+void write_answer(const std::string& path, std::string_view text);
+
 /// Writes lines for people to standard error: what is worth to know but no error.
 void note(std::string_view lines);
 

@@ -82,6 +82,22 @@ IdVector<DeviceId, std::vector<MemoryPoint>> memory_curves(const Problem& proble
   return curves;
 }
 
+std::vector<Allocation> live_allocations(const Problem& problem, const StepRecord& record,
+                                         DeviceId device, double at_us) {
+  std::vector<Allocation> live;
+  for (const Allocation& allocation : record.allocations) {
+    const bool is_freed =
+        frees_first(problem) ? allocation.until_us <= at_us : allocation.until_us < at_us;
+    if (allocation.device == device && allocation.bytes > 0 && allocation.from_us <= at_us &&
+        !is_freed) {
+      live.push_back(allocation);
+    }
+  }
+  std::stable_sort(live.begin(), live.end(),
+                   [](const Allocation& a, const Allocation& b) { return a.bytes > b.bytes; });
+  return live;
+}
+
 std::optional<MemoryOverflow> first_overflow(const Problem& problem, const StepRecord& record,
                                              std::size_t max_tensors) {
   std::optional<MemoryOverflow> first;
@@ -107,16 +123,7 @@ std::optional<MemoryOverflow> first_overflow(const Problem& problem, const StepR
     return first;
   }
   // All that was taken at that very time counts as alive: what made it overflow is among it.
-  for (const Allocation& allocation : record.allocations) {
-    const bool is_freed = frees_first(problem) ? allocation.until_us <= first->at_us
-                                               : allocation.until_us < first->at_us;
-    if (allocation.device == first->device && allocation.bytes > 0 &&
-        allocation.from_us <= first->at_us && !is_freed) {
-      first->largest.push_back(allocation);
-    }
-  }
-  std::stable_sort(first->largest.begin(), first->largest.end(),
-                   [](const Allocation& a, const Allocation& b) { return a.bytes > b.bytes; });
+  first->largest = live_allocations(problem, record, first->device, first->at_us);
   for (std::size_t at = max_tensors; at < first->largest.size(); ++at) {
     first->other_bytes += first->largest[at].bytes;
   }

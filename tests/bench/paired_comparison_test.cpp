@@ -132,6 +132,14 @@ TEST(PairedComparison, OfOnePairHasNoInterval) {
   EXPECT_EQ(one.p, 1);
 }
 
+TEST(PairedComparison, OfTwoPairsHasBothRatiosAndNoInterval) {
+  const PairedComparison two = compare_pairs(Numbers{6, 2}, Numbers{2, 4});
+  EXPECT_FALSE(two.interval.has_value());
+  EXPECT_DOUBLE_EQ(two.range.first, 0.5);
+  EXPECT_DOUBLE_EQ(two.range.second, 3);
+  EXPECT_TRUE(compare_pairs(Numbers{6, 2, 3}, Numbers{2, 4, 3}).interval.has_value());
+}
+
 TEST(PairedComparison, RefusesWhatIsNoPair) {
   EXPECT_THROW(compare_pairs(Numbers{1, 2}, Numbers{1}), InternalError);
   EXPECT_THROW(compare_pairs(Numbers{-1}, Numbers{1}), InternalError);

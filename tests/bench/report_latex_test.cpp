@@ -49,6 +49,15 @@ TEST(ReportLatex, WithoutIntervalsThereIsNoColumnForThem) {
   EXPECT_THAT(text, Not(HasSubstr("interval")));
 }
 
+TEST(ReportLatex, HasOneUnitInAllTables) {
+  Report report = example();
+  report.tables.push_back({.graph = "rnn", .cluster = "p2", .rows = {row_of("c", 900'000)}});
+  const std::string text = write_latex(report);
+  EXPECT_THAT(text, HasSubstr("\\textbf{\\boldmath 1500.0}"));
+  EXPECT_THAT(text, HasSubstr("\\textbf{\\boldmath 900.0}"));
+  EXPECT_THAT(text, Not(HasSubstr("[s]")));
+}
+
 TEST(ReportLatex, EscapesWhatTypesettingWouldRead) {
   Report report = example();
   report.tables[0].rows[0].agent = report.agents[1] = "50% & $x_1^2$ \\input{#} ~<|>--\"\n";

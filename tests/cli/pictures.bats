@@ -30,6 +30,47 @@ for expression in sys.argv[2:]:
   cmp groups.svg again.svg
 }
 
+@test "show -o folds the groups until a screen shows them" {
+  local graph
+  for graph in inception-v3 nmt resnet-152; do
+    answers 0 show "$graph" -o "$graph.svg"
+    draws "$graph.svg" 'float(root.get("width")) <= 1400 and float(root.get("height")) <= 1100' \
+      'sum(title.startswith("group ") for title in titles) >= 16'
+  done
+  # A small graph is drawn as it is.
+  tiny_graph tiny.json
+  answers 0 show ./tiny.json -o tiny.svg
+  draws tiny.svg '"by colocation" in texts[1]'
+}
+
+@test "pictures are SVG, PNG or PDF by their endings" {
+  if ! command -v rsvg-convert; then
+    skip "no rsvg-convert"
+  fi
+  answers 0 simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --trace step.png --trace step.pdf --trace step.svg
+  answers 0 show inception-v3 -o groups.png
+  answers 0 show k80 -o k80.pdf
+  local file
+  for file in step.png groups.png; do
+    [ "$(head -c 4 "$file" | tail -c 3)" = PNG ]
+  done
+  for file in step.pdf k80.pdf; do
+    [ "$(head -c 4 "$file")" = %PDF ]
+  done
+  printf '#!/bin/sh\nPATH=%s exec %s "$@"\n' "$PWD/nothing" "$EMPLACE" >without
+  chmod +x without
+  EMPLACE=$PWD/without refuses 3 "png needs the program rsvg-convert, which is not here: apt-get install librsvg2-bin" \
+    show k80 -o k80.png
+  EMPLACE=$PWD/without answers 0 show k80 -o k80.svg
+}
+
+@test "what is written is said at a terminal alone" {
+  answers 0 show k80 -o k80.svg
+  [ -z "$stderr" ]
+  script -qec "$EMPLACE show k80 -o k80.svg" /dev/null </dev/null | grep -q "wrote k80.svg"
+  ! script -qec "$EMPLACE show k80 -o k80.svg --quiet" /dev/null </dev/null | grep -q "wrote"
+}
+
 @test "show -o draws a thousand groups" {
   answers 0 show nmt --groups 1000 -o groups.svg
   draws groups.svg 'sum(title.startswith("group ") for title in titles) == 1000'
@@ -44,7 +85,7 @@ for expression in sys.argv[2:]:
     'any(text.startswith("gpu:0 (") for text in texts)' \
     'not any(text.startswith("cpu:0") for text in texts)' \
     'all(" on gpu:" in title and " MB" in title for title in titles if title.startswith("group "))'
-  refuses 2 "expected a name that ends in .svg, found 'groups.dot'" "${problem[@]}" -o groups.dot
+  refuses 2 "expected a name that ends in .svg, .png, .pdf, found 'groups.dot'" "${problem[@]}" -o groups.dot
   refuses 2 "--placement requires --output" "${problem[@]}"
   refuses 2 "--placement requires --cluster" show ./tiny.json --placement placement.json -o groups.svg
   refuses 3 "cannot read 'none.json'" show ./tiny.json --cluster p2-8xlarge-2 --placement none.json -o x.svg
@@ -96,9 +137,9 @@ END
 }
 
 @test "mistakes with pictures are usage errors" {
-  refuses 2 "--output: expected a name that ends in .svg, found 'graph.png'" show inception-v3 -o graph.png
+  refuses 2 "--output: expected a name that ends in .svg, .png, .pdf, found 'graph.gif'" show inception-v3 -o graph.gif
   refuses 2 "at most 4000 groups" show ptb --grouping colocation -o graph.svg
-  refuses 2 "--trace: expected a name that ends in .json, .svg, found 'step.pftrace'" simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu \
+  refuses 2 "--trace: expected a name that ends in .json, .svg, .png, .pdf, found 'step.pftrace'" simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu \
     --trace step.pftrace
   refuses 2 "--trace" simulate --cases cases.jsonl --trace step.svg
 }

@@ -164,7 +164,7 @@ END
   refuses 2 "give --samples, or --proxies, or both" dev fit --device v100 -o v.json
   refuses 3 "cannot read 'no.csv'" dev fit --samples no.csv --device v100 -o v.json
   refuses 2 "unknown option '--outpu'; did you mean '--output'" show h200 --outpu x.svg
-  refuses 2 "ends in .svg or .html, found 'x.png'" show h200 -o x.png
+  refuses 2 "ends in .svg, .png, .pdf or .html, found 'x.gif'" show h200 -o x.gif
   refuses 3 "nothing is called 'h20'; did you mean 'h200'" show h20
   refuses 3 "did you mean 'h200'" show dgx-h200 --profile h20
   refuses 3 "none.json" show none.json

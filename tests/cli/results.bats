@@ -166,8 +166,8 @@ PYTHON
   refuses 2 "--table" report r --table rows
   refuses 2 "--plot needs --output FILE.svg" report r --plot seconds
   refuses 2 "omit --table" report r --table cells -o r.sqlite
-  refuses 2 "--output: expected a name that ends in .txt, .json, .md, .html, .csv, .tex, .svg, .sqlite, found 'r.png'" \
-    report r -o r.png
+  refuses 2 "--output: expected a name that ends in .txt, .json, .md, .html, .csv, .tex, .svg, .png, .pdf, .sqlite, found 'r.gif'" \
+    report r -o r.gif
   touch file
   refuses 3 "file/cells.csv" report r --table cells -o file/cells.csv
   "$EMPLACE" report r -o r/results.sqlite

@@ -180,8 +180,8 @@ END
     train placeto:preset=released "${problem[@]}" --cluster p2-8xlarge-4 -o p.json
   refuses 3 "no-folder" train placeto "${problem[@]}" -o no-folder/p.json
   refuses 3 "no-folder" train placeto "${problem[@]}" -o p.json --curve no-folder/c.csv
-  refuses 2 "--curve: expected a name that ends in .csv, .svg, found 'p.png'" \
-    train placeto "${problem[@]}" -o p.json --curve p.png
+  refuses 2 "--curve: expected a name that ends in .csv, .svg, .png, .pdf, found 'p.gif'" \
+    train placeto "${problem[@]}" -o p.json --curve p.gif
   refuses 2 "--output" train placeto "${problem[@]}" -o -
   refuses 2 "--curve: expected the name of a file" train placeto "${problem[@]}" -o p.json --curve -
   refuses 2 "--output and --curve are one file: './p.csv'" train placeto "${problem[@]}" -o p.csv --curve ./p.csv

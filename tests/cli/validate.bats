@@ -69,7 +69,7 @@ assert len(titles) == 1 and titles[0].startswith("rnnlm:batch=4,hidden=64,steps=
 }
 
 @test "validate tells mistakes" {
-  refuses 2 "--output: expected a name that ends in .txt, .json, .md, .csv, .html, .svg, found 'plot.png'" validate -o plot.png
+  refuses 2 "--output: expected a name that ends in .txt, .json, .md, .csv, .html, .svg, .png, .pdf, found 'plot.gif'" validate -o plot.gif
   refuses 3 "cannot read 'none.json'" validate --steps none.json
   echo '{"schema": "emplace-published-steps", "version": 1, "sources": {}, "tables": [], "more": 1}' > more.json
   refuses 3 "more.json" validate --steps more.json

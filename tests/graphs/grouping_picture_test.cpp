@@ -32,7 +32,7 @@ OpGraph small_step() {
 }
 
 std::string svg_of(const OpGraph& graph, const Grouping& grouping) {
-  return write_grouping_svg(graph, grouping, "caption & co", colors_by_pass(graph, grouping));
+  return draw_grouping(graph, grouping, "caption & co", colors_by_pass(graph, grouping)).svg;
 }
 
 std::size_t count(const std::string& text, std::string_view part) {
@@ -89,7 +89,7 @@ TEST(GroupingSvg, ColorsTellDevicesAndDarkEdgesRunBetweenThem) {
   for (std::size_t group = 0; group < 4; ++group) {
     colors.marks.push_back({.color = group / 2, .share = 1, .label = "1 ms", .note = ", on <one>"});
   }
-  const std::string svg = write_grouping_svg(graph, ungrouped(graph), "", colors);
+  const std::string svg = draw_grouping(graph, ungrouped(graph), "", colors).svg;
   EXPECT_TRUE(test::is_well_formed(svg)) << svg;
   EXPECT_THAT(svg, HasSubstr(">gpu:&lt;1&gt;</text>"));
   EXPECT_THAT(svg, HasSubstr(", on &lt;one&gt;</title>"));
@@ -120,7 +120,7 @@ TEST(GroupingSvg, AGraphWithoutOpsIsAPictureToo) {
 }
 
 TEST(GroupingSvg, NeedsAMarkForEachGroup) {
-  EXPECT_THROW(write_grouping_svg(small_step(), ungrouped(small_step()), "", {}), InternalError);
+  EXPECT_THROW(draw_grouping(small_step(), ungrouped(small_step()), "", {}), InternalError);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@ Exit status 77 (skipped) where there is no Chromium, no driver for it or no Sele
 it leaves screenshots there.
 """
 import base64
+import csv
+import io
 import json
 import pathlib
 import shutil
@@ -11,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
@@ -350,13 +353,14 @@ class ReportPage(unittest.TestCase):
     def keep_boxes(self):
         """Lets pages that are shown from now on keep what they draw.
 
-        window.boxes has [x, y, width, height], window.tips the number of ends of arrows, which are small discs, and
-        window.words all texts.
+        window.boxes has [x, y, width, height], window.tips the number of ends of arrows, which are small discs,
+        window.words all texts, and window.wordsOf those of each chart.
         """
         keep = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
             window.boxes = [];
             window.tips = 0;
             window.words = [];
+            window.wordsOf = {};
             const { arc, fillText, rect } = CanvasRenderingContext2D.prototype;
             CanvasRenderingContext2D.prototype.rect = function (...shape) {
               window.boxes.push(shape);
@@ -368,6 +372,7 @@ class ReportPage(unittest.TestCase):
             };
             CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
               window.words.push(text);
+              (window.wordsOf[this.canvas.closest(".chart")?.id] ??= []).push(text);
               return fillText.call(this, text, ...rest);
             };"""})
         self.addCleanup(self.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", keep)
@@ -440,17 +445,116 @@ class ReportPage(unittest.TestCase):
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]})
         self.drawn("timeline", was)
 
+    def test_a_phone_shows_the_step_time(self):
+        self.show(400)
+        _, head = self.head("step [ms]")
+        self.assertLess(head.rect["x"] + head.rect["width"], 400)
+
+    def test_columns_are_chosen(self):
+        names = [head.text for head in self.driver.find_elements(By.CSS_SELECTOR, "#table th")]
+        self.assertNotIn("search [s]", names)
+        self.find("choose").find_element(By.TAG_NAME, "summary").click()
+        boxes = self.driver.find_elements(By.CSS_SELECTOR, "#choose label")
+        for box in boxes:
+            if box.text in ("search [s]", "gap [%]"):
+                box.click()
+        self.assertIn("search [s]", [head.text for head in self.driver.find_elements(By.CSS_SELECTOR, "#table th")])
+        # What was shown is not any more.
+        self.assertEqual("gap [%]" in names, "gap [%]" not in [
+            head.text for head in self.driver.find_elements(By.CSS_SELECTOR, "#table th")])
+
+    def test_the_first_card_says_who_won(self):
+        winner = self.text("verdict").split(" is the fastest")[0]
+        fastest = [table["rows"][0]["agent"] for table in self.report["tables"]]
+        self.assertIn(winner, fastest)
+        self.assertIn("% shorter than heft, the baseline: 95 % interval", self.text("verdict"))
+        self.show(1280, page="held-out")
+        self.assertRegex(self.text("verdict"), r"% shorter than|single-gpu is the fastest")
+
+    def test_two_steps_side_by_side(self):
+        Select(self.find("choice")).select_by_visible_text("inception-v3:batch=32 on p2-8xlarge-2")
+        names = [option.text for option in Select(self.find("agent")).options]
+        self.assertEqual(len(names), 4)
+        self.assertFalse(self.driver.find_elements(By.CSS_SELECTOR, "#timeline-next canvas"))
+        slower = next(name for name in names[1:] if name.startswith("human-expert"))
+        Select(self.find("agent-next")).select_by_visible_text(slower)
+        self.assertTrue(self.text("step-title-next").startswith("By human-expert"))
+        left, right = self.find("timeline").rect, self.find("timeline-next").rect
+        self.assertEqual(left["y"], right["y"])
+        self.assertLess(left["x"] + left["width"], right["x"])
+        # They move together, on the axis of the longer step.
+        self.assertIn("stem", self.text("layers-legend"))
+        was = self.image("timeline"), self.image("timeline-next")
+        self.find("zoom-in").click()
+        self.drawn("timeline", was[0])
+        self.drawn("timeline-next", was[1])
+        self.screenshot("next")
+        # A click on a row of the table shows its step alone.
+        self.driver.find_elements(By.CSS_SELECTOR, "#table tbody tr")[-1].click()
+        self.assertEqual(Select(self.find("agent-next")).first_selected_option.text, "nothing")
+
+    def saved(self, button):
+        """Clicks, and returns the name and the content of the file that the page hands out."""
+        self.driver.execute_script("""
+            window.files = [];
+            HTMLAnchorElement.prototype.click = function () { window.files.push([this.download, this.href]); };""")
+        self.driver.execute_script("arguments[0].click()", button)
+        WebDriverWait(self.driver, 10).until(lambda driver: driver.execute_script("return window.files.length"))
+        name, text = self.driver.execute_async_script("""
+            const [[name, href]] = window.files;
+            const [done] = arguments;
+            const request = new FileReader();
+            request.onload = () => done([name, request.result]);
+            request.readAsDataURL(window.blobs.get(href));""")
+        return name, base64.b64decode(text.split(",")[1])
+
+    def test_charts_and_the_table_are_saved(self):
+        self.driver.execute_script("""
+            window.blobs = new Map();
+            const { createObjectURL } = URL;
+            URL.createObjectURL = (blob) => {
+              const href = createObjectURL(blob);
+              window.blobs.set(href, blob);
+              return href;
+            };""")
+        Select(self.find("choice")).select_by_visible_text("inception-v3:batch=32 on p2-8xlarge-2")
+        for chart in ("profile", "pairs", "by-evaluations", "by-seconds", "timeline", "graph"):
+            svg, png = self.driver.find_elements(By.XPATH, f"//*[@id='{chart}']/preceding-sibling::div[1]//button")
+            name, text = self.saved(svg)
+            self.assertEqual(name, f"{chart}.svg")
+            picture = xml.etree.ElementTree.fromstring(text)
+            kinds = [one.tag.split("}")[1] for one in picture.iter()]
+            self.assertGreater(kinds.count("path"), 5, chart)
+            words = [one.text for one in picture.iter() if one.tag.endswith("text")]
+            if chart == "timeline":
+                self.assertTrue({"gpu:0", "stem", "layers:"} <= set(words), words)
+            name, image = self.saved(png)
+            self.assertEqual(name, f"{chart}.png")
+            self.assertTrue(image.startswith(b"\x89PNG"))
+        self.find("filter").send_keys("heft")
+        name, text = self.saved(self.find("save-table"))
+        rows = list(csv.DictReader(io.StringIO(text.decode())))
+        self.assertEqual(name, "results.csv")
+        self.assertEqual({row["agent"] for row in rows}, {"heft"})
+        self.assertIn("search [s]", rows[0])
+
     def test_policies_have_learning_curves(self):
         self.assertFalse(self.find("learning").is_displayed())
+        self.keep_boxes()
         self.show(1280, page="held-out")
         self.assertTrue(self.find("learning").is_displayed())
         hint = self.hint("learning-chart", 400, 150)
         self.assertEqual(hint.count("net: best "), 2)
         families = [option.text for option in Select(self.find("set")).options]
         self.assertIn("cells on p2-8xlarge-2", families)
+        # Of few graphs each step time is shown, and an interval would say little.
         Select(self.find("set")).select_by_visible_text("cells on p2-8xlarge-2")
-        self.assertEqual(self.text("pairs-title"), "Against the fastest baseline")
-        self.assertEqual(self.key("learning-legend", "net"), self.key("profile-legend", "zero-shot"))
+        self.assertEqual(self.text("profile-title"), "Step times of all agents")
+        self.assertFalse(self.find("pairs-figure").is_displayed())
+        self.assertEqual(self.key("learning-legend", "net"), self.key("curves-legend", "zero-shot"))
+        words = self.driver.execute_script("return window.wordsOf['learning-chart']")
+        evaluations = {word for word in words if word.replace(",", "").isdigit() and word not in ("1", "2", "4")}
+        self.assertGreaterEqual(len(evaluations), 2, words)
         self.screenshot("held-out")
 
     def test_it_prints(self):

@@ -49,6 +49,13 @@ TEST(MemoryCurve, PeaksAtThePeakAndNeverFallsBelowTheWeights) {
         peak = std::max(peak, point.bytes);
       }
       RC_ASSERT(peak == run.record.peak_bytes[device]);
+      const auto top = std::ranges::find(curve, peak, &MemoryPoint::bytes);
+      std::int64_t live = weights;
+      for (const Allocation& allocation :
+           live_allocations(run.problem, run.record, device, top->at_us)) {
+        live += allocation.bytes;
+      }
+      RC_ASSERT(live == peak);
     }
   });
 }

@@ -10,7 +10,6 @@
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/params.hpp>
-#include <emplace/base/text_file.hpp>
 #include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
@@ -95,7 +94,7 @@ bool calibrate_and_write(const CalibrateOptions& options, std::span<const OpGrap
   const calibrate::CalibratedMachine calibrated = calibrate::calibrate_machine(
       options.machine, calibrate::distinct_sites(graphs), std::move(how), progress,
       [](const std::string& warning) { note("emplace: warning: " + warning); });
-  write_text_file(options.output, write_cluster_json(calibrated.cluster));
+  write_answer(options.output, write_cluster_json(calibrated.cluster));
   print_text(cli::to_text(calibrated));
   return calibrated.is_complete;
 }

@@ -4,7 +4,6 @@
 #include "terminal.hpp"
 
 #include <emplace/base/error.hpp>
-#include <emplace/base/text_file.hpp>
 #include <emplace/bench/run_comparison.hpp>
 
 #include <fmt/format.h>
@@ -63,7 +62,7 @@ Outcome compare(const CompareOptions& options, const Invocation& invocation) {
   if (options.output.empty()) {
     print_as(format, text, color);
   } else {
-    write_text_file(options.output, text);
+    write_answer(options.output, text);
   }
   return comparison.count(bench::Verdict::kSlower) > 0 ? Outcome::kRegression : Outcome::kOk;
 }

@@ -108,7 +108,7 @@ void convert_graph(const ConvertOptions& options, bool json) {
     print(format.name == kOwnFormat ? escape_json(bytes) : bytes);
     return;
   }
-  write_text_file(options.output, bytes);
+  write_answer(options.output, bytes);
   const std::string& name = read.graph[boost::graph_bundle].name;
   const auto ops = num_ops(read.graph);
   const auto edges = boost::num_edges(read.graph);
@@ -216,7 +216,7 @@ void convert_placement(const ConvertOptions& options, bool json) {
     print(format == kOwnFormat ? escape_json(exported.text) : exported.text);
     return;
   }
-  write_text_file(options.output, exported.text);
+  write_answer(options.output, exported.text);
   if (json) {
     print_json(to_json(step, exported, format, options.output, record));
   } else if (options.output != "-") {

@@ -7,7 +7,6 @@
 #include <emplace/base/error.hpp>
 #include <emplace/base/escape.hpp>
 #include <emplace/base/json.hpp>
-#include <emplace/base/text_file.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/calibrate/sample_fit.hpp>
 #include <emplace/profiles/cluster.hpp>
@@ -96,7 +95,7 @@ void fit(const FitOptions& options, bool json) {
   for (const std::string& unused : fitted.unused) {
     note(escape_terminal(fmt::format("emplace: warning: not fitted to {}", unused)));
   }
-  write_text_file(options.output, write_device_profile_json(fitted.profile));
+  write_answer(options.output, write_device_profile_json(fitted.profile));
   if (json) {
     Json cases = Json::array();
     for (const calibrate::FitReport& report : fitted.reports) {

@@ -8,7 +8,6 @@
 
 #include <emplace/base/escape.hpp>
 #include <emplace/base/json.hpp>
-#include <emplace/base/text_file.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/sim/placement_file.hpp>
 
@@ -131,7 +130,7 @@ void add_place(CLI::App& app, Action& action) {
       if (options->output.empty()) {
         answer.add("placement", Json::of_text(file));
       } else {
-        write_text_file(options->output, file);
+        write_answer(options->output, file);
       }
       if (json) {
         print_json(answer);

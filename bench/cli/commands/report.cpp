@@ -2,13 +2,13 @@
 #include "help_text.hpp"
 #include "kept_trainings.hpp"
 #include "options.hpp"
-#include "step/fastest_steps.hpp"
+#include "picture_file.hpp"
+#include "step/page_steps.hpp"
 #include "step/stored_cell.hpp"
 #include "terminal.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/json.hpp>
-#include <emplace/base/text_file.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/report_page.hpp>
 #include <emplace/bench/report_picture.hpp>
@@ -38,7 +38,9 @@ constexpr auto kReportFormats = std::to_array<AnswerFormat>({{"markdown", ".md"}
                                                              {"csv", ".csv"},
                                                              {"latex", ".tex"},
                                                              {"svg", ".svg"},
-                                                             {"sqlite", ".sqlite"}});
+                                                             {"png", ".png", true},
+                                                             {"pdf", ".pdf", true},
+                                                             {"sqlite", ".sqlite", true}});
 constexpr std::string_view kSummary = "summary";
 constexpr std::string_view kCells = "cells";
 
@@ -158,11 +160,12 @@ std::string write_summary(const bench::StoredRun& run, const ReportOptions& opti
     return bench::write_json(report);
   }
   if (format == "html") {
-    return bench::write_html(report, run, fastest_steps(run, options.folder),
+    return bench::write_html(report, run, page_steps(run, options.folder),
                              kept_trainings(run, options.folder));
   }
-  if (format == "svg") {
-    return bench::draw_report(run, report, bench::report_plots_of(options.plot));
+  if (names_picture("." + format)) {
+    return encode_picture(bench::draw_report(run, report, bench::report_plots_of(options.plot)),
+                          "." + format);
   }
   return format == "markdown" ? bench::write_markdown(report)
          : format == "csv"    ? bench::write_csv(report)
@@ -174,14 +177,12 @@ Outcome report(const ReportOptions& options, const CLI::App& command,
                const Invocation& invocation) {
   const std::string format =
       choose_format(invocation.json, options.format, options.output, kReportFormats);
-  if (format != "svg" && command.count("--plot") > 0) {
-    throw Error(ErrorCode::kUsage, "--plot needs --output FILE.svg, or --format svg");
+  if (!names_picture("." + format) && command.count("--plot") > 0) {
+    throw Error(ErrorCode::kUsage,
+                "--plot needs --output FILE.svg (or .png, .pdf), or --format svg");
   }
   if (format == "sqlite" && command.count("--table") > 0) {
     throw Error(ErrorCode::kUsage, "a database has the tables cells and histories: omit --table");
-  }
-  if (format == "sqlite" && options.output.empty()) {
-    throw Error(ErrorCode::kUsage, "--format sqlite needs --output FILE");
   }
   const bench::StoredRun run = bench::read_store(options.folder);
   const bool color = options.output.empty() && use_color(invocation.color);
@@ -194,7 +195,7 @@ Outcome report(const ReportOptions& options, const CLI::App& command,
   if (options.output.empty()) {
     print_as(format, text, color);
   } else {
-    write_text_file(options.output, text);
+    write_answer(options.output, text);
   }
   return Outcome::kOk;
 }
@@ -225,7 +226,7 @@ void add_report(CLI::App& app, Action& action) {
       ->group("Output");
   command
       ->add_option("--plot", options->plot,
-                   "What an SVG file shows: performance profiles, convergence over evaluations or "
+                   "What a picture shows: performance profiles, convergence over evaluations or "
                    "over seconds, or all: profiles, and convergence over evaluations for graphs "
                    "without a family")
       ->check(CLI::IsMember(bench::report_plots_names()))
@@ -234,8 +235,8 @@ void add_report(CLI::App& app, Action& action) {
       ->group("Output");
   add_format(*command, options->format, kReportFormats);
   add_output(*command, options->output,
-             "Write the report here; the ending chooses the format: .md, .html, .csv, .tex, .svg, "
-             ".json, .sqlite (cells and histories)")
+             "Write the report here; the ending chooses the format: .md, .html, .csv, .tex, "
+             ".json, .sqlite (cells and histories), or a picture: .svg, .png, .pdf")
       ->default_str("standard output");
   command->callback([options, command, &action] {
     action = [options, command](const Invocation& invocation) {

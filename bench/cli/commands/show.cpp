@@ -12,6 +12,7 @@
 #include "facts/profile_report.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "picture_file.hpp"
 #include "step/picture.hpp"
 #include "step/placed_step.hpp"
 #include "terminal.hpp"
@@ -19,7 +20,6 @@
 #include <emplace/base/error.hpp>
 #include <emplace/base/escape.hpp>
 #include <emplace/base/json.hpp>
-#include <emplace/base/text_file.hpp>
 #include <emplace/bench/grouping_comparison.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/result_store.hpp>
@@ -38,6 +38,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace emplace::cli {
@@ -199,7 +200,7 @@ class Show {
     if (options_.output.empty()) {
       print(escape_json(file));
     } else {
-      write_text_file(options_.output, file);
+      write_answer(options_.output, file);
     }
   }
 
@@ -250,7 +251,7 @@ class Show {
   void show_profile(const DeviceProfile& profile) const {
     expect_options("device profile", {"--profile", "--output"});
     if (options_.output.ends_with(".json")) {
-      write_text_file(options_.output, write_device_profile_json(profile));
+      write_answer(options_.output, write_device_profile_json(profile));
     } else if (!options_.output.empty()) {
       check_profile_picture_path(options_.output);
       write_profile_picture(options_.output, profile);
@@ -308,8 +309,12 @@ class Show {
       if (!options_.placement.empty()) {
         step = place_from(problem_options, options_.placement);
       }
-      write_group_picture(options_.output, graph, grouping, problem_options.grouping(),
-                          step ? &*step : nullptr);
+      const PlacedStep* const placed = step ? &*step : nullptr;
+      const bool folds = problem_options.groups == 0 && problem_options.given_grouping.empty();
+      GroupingPicture picture =
+          folds ? draw_folded_groups(graph, grouping, placed)
+                : draw_groups(graph, grouping, problem_options.grouping(), placed);
+      write_answer(options_.output, encode_picture(std::move(picture.svg), options_.output));
     }
     answer(text, json);
   }
@@ -356,8 +361,8 @@ void add_show(CLI::App& app, Action& action) {
   CLI::Option* output =
       add_output(*command, options->output,
                  "Write the file of a cluster, suite or device profile (FILE.json), or a picture: "
-                 "the groups of a graph (.svg), the rooflines of a profile "
-                 "(.svg, .html)");
+                 "the groups of a graph (.svg, .png, .pdf; as many as a screen shows, unless "
+                 "--groups or --grouping is given), the rooflines of a profile (also .html)");
   add_placement(*command, options->placement)
       ->description("Color the groups of the picture by the devices of this placement")
       ->needs(cluster)

@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "picture_file.hpp"
 #include "step/draws_report.hpp"
 #include "step/explanation_report.hpp"
 #include "step/memory_chart.hpp"
@@ -12,7 +13,6 @@
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/json.hpp>
-#include <emplace/base/text_file.hpp>
 #include <emplace/bench/case_file.hpp>
 #include <emplace/bench/explanation_json.hpp>
 #include <emplace/bench/threads.hpp>
@@ -33,7 +33,7 @@
 namespace emplace::cli {
 namespace {
 
-constexpr std::array<std::string_view, 2> kTraceEndings = {".json", ".svg"};
+constexpr std::array<std::string_view, 4> kTraceEndings = {".json", ".svg", ".png", ".pdf"};
 
 struct SimulateOptions {
   ProblemOptions problem;
@@ -116,10 +116,10 @@ void check_traces(const SimulateOptions& options, bool json) {
 
 void write_traces(const SimulateOptions& options, const PlacedStep& step) {
   for (const std::string& path : options.traces) {
-    if (path.ends_with(".svg")) {
+    if (names_picture(path)) {
       write_step_picture(path, step);
     } else {
-      write_text_file(path, write_chrome_trace(step.problem(), step.record));
+      write_answer(path, write_chrome_trace(step.problem(), step.record));
     }
   }
 }
@@ -212,15 +212,17 @@ void add_simulate(CLI::App& app, Action& action) {
       command->add_flag("--explain", options->explain, "Show what bounds the step instead")
           ->group("Output");
   command
-      ->add_option("--memory", options->memory,
-                   "Show how the memory of this device fills and empties instead")
+      ->add_option(
+          "--memory", options->memory,
+          "Show how the memory of this device fills and empties, and what is largest in it "
+          "at its peak, instead")
       ->type_name("DEVICE")
       ->excludes(explain)
       ->group("Output");
   command
       ->add_option("--trace", options->traces,
                    "Write the timeline: FILE.json for ui.perfetto.dev and chrome://tracing, "
-                   "FILE.svg as a picture; may be given again")
+                   "FILE.svg (.png, .pdf) as a picture; may be given again")
       ->allow_extra_args(false)
       ->type_name("FILE")
       ->group("Output");

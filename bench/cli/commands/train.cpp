@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "picture_file.hpp"
 #include "stop_signal.hpp"
 #include "terminal.hpp"
 
@@ -34,7 +35,7 @@ using bench::Training;
 using bench::TrainingEnd;
 using Clock = std::chrono::steady_clock;
 constexpr double kDefaultCheckpointSeconds = 30;
-constexpr std::array<std::string_view, 2> kCurveEndings = {".csv", ".svg"};
+constexpr std::array<std::string_view, 4> kCurveEndings = {".csv", ".svg", ".png", ".pdf"};
 
 struct TrainOptions {
   std::string agent;
@@ -72,8 +73,9 @@ bench::TrainingPlan plan_of(const TrainOptions& options) {
 void save(const TrainOptions& options, const Training& training) {
   write_text_file(options.output, training.policy_file());
   for (const std::string& path : options.curves) {
-    write_text_file(path, path.ends_with(".svg") ? training.curve().to_svg(training.references())
-                                                 : training.curve().to_csv());
+    write_text_file(path, names_picture(path)
+                              ? encode_picture(training.curve().to_svg(training.references()), path)
+                              : training.curve().to_csv());
   }
   write_text_file(options.checkpoint(), training.checkpoint());
 }
@@ -299,8 +301,8 @@ void add_train(CLI::App& app, Action& action) {
   add_output(*command, options->output, "Write the policy here")->required();
   command
       ->add_option("--curve", options->curves,
-                   "Write the learning curve: FILE.csv, or FILE.svg as a picture; may be given "
-                   "again")
+                   "Write the learning curve: FILE.csv, or FILE.svg (.png, .pdf) as a picture; may "
+                   "be given again")
       ->allow_extra_args(false)
       ->type_name("FILE")
       ->group("Output");

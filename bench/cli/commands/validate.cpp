@@ -1,6 +1,7 @@
 #include "command.hpp"
 #include "help_text.hpp"
 #include "options.hpp"
+#include "picture_file.hpp"
 #include "terminal.hpp"
 
 #include <emplace/base/text_file.hpp>
@@ -16,8 +17,12 @@
 namespace emplace::cli {
 namespace {
 
-constexpr auto kFidelityFormats = std::to_array<AnswerFormat>(
-    {{"markdown", ".md"}, {"csv", ".csv"}, {"html", ".html"}, {"svg", ".svg"}});
+constexpr auto kFidelityFormats = std::to_array<AnswerFormat>({{"markdown", ".md"},
+                                                               {"csv", ".csv"},
+                                                               {"html", ".html"},
+                                                               {"svg", ".svg"},
+                                                               {"png", ".png", true},
+                                                               {"pdf", ".pdf", true}});
 
 struct ValidateOptions {
   std::string steps;
@@ -37,10 +42,11 @@ bench::Fidelity predict(const std::string& steps) {
 
 std::string report_of(const bench::Fidelity& fidelity, const std::string& format, bool color,
                       std::size_t width) {
-  return format == "json"       ? bench::write_json(fidelity)
-         : format == "csv"      ? bench::write_csv(fidelity)
-         : format == "html"     ? bench::write_html(fidelity)
-         : format == "svg"      ? bench::draw_fidelity(fidelity)
+  return format == "json"   ? bench::write_json(fidelity)
+         : format == "csv"  ? bench::write_csv(fidelity)
+         : format == "html" ? bench::write_html(fidelity)
+         : names_picture("." + format)
+             ? encode_picture(bench::draw_fidelity(fidelity), "." + format)
          : format == "markdown" ? bench::write_markdown(fidelity)
                                 : bench::write_terminal(fidelity, color, width);
 }
@@ -54,7 +60,7 @@ void validate_published(const ValidateOptions& options, const Invocation& invoca
   if (options.output.empty()) {
     print_as(format, text, color);
   } else {
-    write_text_file(options.output, text);
+    write_answer(options.output, text);
   }
 }
 
@@ -72,7 +78,7 @@ void add_validate(CLI::App& app, Action& action) {
       ->group("Published steps");
   add_format(*command, options->format, kFidelityFormats);
   add_output(*command, options->output,
-             "Write the report here: .md, .csv, .json, .html, or .svg as a picture")
+             "Write the report here: .md, .csv, .json, .html, or a picture: .svg, .png, .pdf")
       ->default_str("standard output");
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) {

@@ -1,14 +1,16 @@
 #include "profile_picture.hpp"
 
+#include "picture_file.hpp"
 #include "profile_report.hpp"
+#include "terminal.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/svg.hpp>
-#include <emplace/base/text_file.hpp>
 #include <emplace/bench/log_plot.hpp>
 #include <emplace/bench/text_table.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -21,7 +23,6 @@ namespace {
 
 using bench::LogPlot;
 
-constexpr std::string_view kSvgEnding = ".svg";
 constexpr std::string_view kHtml = ".html";
 constexpr double kPerSecond = 1e6;
 
@@ -177,10 +178,10 @@ LogPlot residual_plot(const DeviceProfile& profile, const std::vector<Residual>&
 }  // namespace
 
 void check_profile_picture_path(std::string_view path) {
-  if (!path.ends_with(kSvgEnding) && !path.ends_with(kHtml)) {
+  if (!names_picture(path) && !path.ends_with(kHtml)) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("--output: expected a name that ends in .svg or .html, found '{}'",
-                            excerpt(path)));
+                fmt::format("--output: expected a name that ends in {} or {}, found '{}'",
+                            fmt::join(kPictureEndings, ", "), kHtml, excerpt(path)));
   }
 }
 
@@ -217,7 +218,8 @@ std::string profile_html(const DeviceProfile& profile) {
 }
 
 void write_profile_picture(const std::string& path, const DeviceProfile& profile) {
-  write_text_file(path, path.ends_with(kSvgEnding) ? profile_svg(profile) : profile_html(profile));
+  write_answer(path, names_picture(path) ? encode_picture(profile_svg(profile), path)
+                                         : profile_html(profile));
 }
 
 }  // namespace emplace::cli

@@ -10,7 +10,7 @@
 
 namespace emplace::cli {
 
-/// Throws kUsage unless `path` ends in ".svg" or ".html".
+/// Throws kUsage unless `path` is that of a picture or ends in ".html".
 void check_profile_picture_path(std::string_view path);
 
 /// Returns the picture as SVG: rate against intensity, with the roof of the device and those of the

@@ -1,21 +1,34 @@
 #include "picture.hpp"
 
+#include "picture_file.hpp"
+#include "terminal.hpp"
+
 #include <emplace/base/counted.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/base/id_vector.hpp>
-#include <emplace/base/text_file.hpp>
+#include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/step_picture.hpp>
-#include <emplace/graphs/grouping_picture.hpp>
+#include <emplace/graphs/grouping_strategy.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <vector>
 
 namespace emplace::cli {
 namespace {
+
+// Numbers of groups of which the picture of a graph may have a screen's size.
+constexpr auto kFoldings = std::to_array<std::int64_t>({96, 64, 48, 32, 24, 16});
+constexpr double kScreenWidth = 1400;
+constexpr double kScreenHeight = 1100;
+
+bool fits_a_screen(const GroupingPicture& picture) {
+  return picture.width <= kScreenWidth && picture.height <= kScreenHeight;
+}
 
 // What a placement makes of a group. One that was read op by op may part it.
 struct PlacedGroup {
@@ -100,15 +113,15 @@ GroupColors colors_by_device(const PlacedStep& step, const Grouping& grouping) {
 }  // namespace
 
 void check_picture_path(std::string_view path) {
-  if (!path.ends_with(".svg")) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("--output: expected a name that ends in .svg, found '{}'", excerpt(path)));
+  if (!names_picture(path)) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("--output: expected a name that ends in {}, found '{}'",
+                            fmt::join(kPictureEndings, ", "), excerpt(path)));
   }
 }
 
-void write_group_picture(const std::string& path, const OpGraph& graph, const Grouping& grouping,
-                         std::string_view grouping_name, const PlacedStep* step) {
+GroupingPicture draw_groups(const OpGraph& graph, const Grouping& grouping,
+                            std::string_view grouping_name, const PlacedStep* step) {
   if (grouping.size() > kMaxPictureGroups) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("--output: expected at most {} groups, found {}; give --groups N, or "
@@ -118,14 +131,30 @@ void write_group_picture(const std::string& path, const OpGraph& graph, const Gr
   std::string caption = fmt::format("{} in {} by {}", counted(num_ops(graph), "op"),
                                     counted(grouping.size(), "group"), grouping_name);
   if (step == nullptr) {
-    write_text_file(path,
-                    write_grouping_svg(graph, grouping, caption, colors_by_pass(graph, grouping)));
-    return;
+    return draw_grouping(graph, grouping, caption, colors_by_pass(graph, grouping));
   }
   caption += fmt::format(", placed on {} by {}: one step in {:.3f} ms", step->cluster,
                          step->placed_by, step->record.makespan_us / 1e3);
-  write_text_file(path,
-                  write_grouping_svg(graph, grouping, caption, colors_by_device(*step, grouping)));
+  return draw_grouping(graph, grouping, caption, colors_by_device(*step, grouping));
+}
+
+GroupingPicture draw_folded_groups(const OpGraph& graph, const Grouping& finest,
+                                   const PlacedStep* step) {
+  if (static_cast<std::int64_t>(finest.size()) <= kFoldings.front()) {
+    GroupingPicture whole = draw_groups(graph, finest, kDefaultGrouping, step);
+    if (fits_a_screen(whole)) {
+      return whole;
+    }
+  }
+  GroupingPicture picture;
+  for (const std::int64_t groups : kFoldings) {
+    picture = draw_groups(graph, bench::group_graph(graph, groups, kTargetGrouping),
+                          kTargetGrouping, step);
+    if (fits_a_screen(picture)) {
+      break;
+    }
+  }
+  return picture;
 }
 
 void write_step_picture(const std::string& path, const PlacedStep& step) {
@@ -138,7 +167,7 @@ void write_step_picture(const std::string& path, const PlacedStep& step) {
   if (step.evaluations > 0) {
     caption += " in " + counted(step.evaluations, "evaluation");
   }
-  write_text_file(path, bench::draw_step(problem, step.record, caption));
+  write_answer(path, encode_picture(bench::draw_step(problem, step.record, caption), path));
 }
 
 }  // namespace emplace::cli

@@ -29,6 +29,8 @@ namespace {
 
 // Enough for a curve of some thousand pixels.
 constexpr int kCurveDigits = 6;
+constexpr std::size_t kMostColored = 8;
+constexpr std::size_t kColoredOfMany = 6;
 // A browser takes long to open a page of more.
 constexpr std::size_t kMostStepBytes = 40'000'000;
 
@@ -110,6 +112,7 @@ Json to_json(const OverallComparison& comparison) {
           {"ratio", pairs.ratio},
           {"interval",
            pairs.interval ? Json::array({pairs.interval->first, pairs.interval->second}) : Json()},
+          {"range", Json::array({pairs.range.first, pairs.range.second})},
           {"p", pairs.p},
           {"corrected_p", row.corrected_p}};
     }
@@ -141,11 +144,22 @@ Json starts_of(const Manifest& manifest) {
   return starts;
 }
 
-Json agents_of(const Report& report) {
+// Of many agents only the best have colours: more would not be told apart.
+Json agents_of(const Report& report, const OverallComparison& overall) {
   Json agents = Json::array();
+  const bool are_many = report.agents.size() > kMostColored;
   for (const std::string& agent : report.agents) {
-    const LogPlot::Pen pen = agent_pen(report.agents, agent);
-    agents.push_back({{"label", agent}, {"color", pen.color}, {"dashes", pen.dashes}});
+    const auto rank = static_cast<std::size_t>(
+        std::ranges::find(overall.rows, agent, &OverallRow::agent) - overall.rows.begin());
+    Json color;
+    if (!are_many) {
+      color = agent_pen(report.agents, agent).color;
+    } else if (rank < kColoredOfMany) {
+      color = kPictureColors[rank];
+    }
+    Json json = {{"label", agent}};
+    json.add("color", color);
+    agents.push_back(json);
   }
   return agents;
 }
@@ -213,6 +227,7 @@ Json columns_of(const Report& report) {
                          {"title", column.title},
                          {"unit", column.unit},
                          {"decimals", column.decimals},
+                         {"importance", column.importance},
                          {"meaning", column.meaning}});
     }
   }
@@ -258,6 +273,7 @@ std::string write_html(const Report& report, const StoredRun& run, std::span<con
            {"evaluations", figure.evaluations ? Json(*figure.evaluations) : Json(nullptr)}});
     }
   }
+  const OverallComparison overall = compare_over_all(report.tables);
   std::string elements;
   const Json data = {{"report", report_json(report, Members::kOfPage)},
                      {"summary", suite.summary},
@@ -265,10 +281,10 @@ std::string write_html(const Report& report, const StoredRun& run, std::span<con
                      {"max_evaluations", suite.max_evaluations},
                      {"trainings", trainings_of(suite, trainings)},
                      {"starts", starts_of(run.manifest)},
-                     {"agents", agents_of(report)},
+                     {"agents", agents_of(report, overall)},
                      {"columns", columns_of(report)},
                      {"palette", std::move(palette)},
-                     {"overall", to_json(compare_over_all(report.tables))},
+                     {"overall", to_json(overall)},
                      {"convergence", std::move(convergence)},
                      {"published", std::move(figures)},
                      {"steps", steps_of(steps, elements)}};

@@ -26,6 +26,11 @@ std::string interval_text(const std::optional<std::pair<double, double>>& interv
   return interval ? ratio_text(interval->first) + " .. " + ratio_text(interval->second) : "-";
 }
 
+std::string interval_text(const PairedComparison& pairs) {
+  return pairs.pairs == 2 ? ratio_text(pairs.range.first) + " and " + ratio_text(pairs.range.second)
+                          : interval_text(pairs.interval);
+}
+
 std::string differences_text(const std::vector<InputDifference>& differences,
                              const TableForm& form) {
   if (differences.empty()) {

@@ -37,6 +37,9 @@ std::string ratio_text(double ratio);
 /// Returns "1.010 .. 1.060", or "-" for none.
 std::string interval_text(const std::optional<std::pair<double, double>>& interval);
 
+/// Returns the interval, of two pairs both ratios, "1.010 and 1.060".
+std::string interval_text(const PairedComparison& pairs);
+
 /// Returns the table of what differs, with its title; empty if nothing does.
 std::string differences_text(const std::vector<InputDifference>& differences,
                              const TableForm& form);

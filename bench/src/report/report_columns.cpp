@@ -313,11 +313,14 @@ std::vector<FamilyColumn> family_columns(const Report& report, const FamilyTable
                        : reference),
        nullptr, against_reference([](Compared pairs, FR) { return percent_more(pairs.ratio); })},
       {"interval", "95 % interval", "", 0, 2,
-       "confidence interval of that, of Student's paired t on logarithms", nullptr,
-       against_reference([](Compared pairs, FR) {
+       "confidence interval of that, of Student's paired t on logarithms; of two graphs both "
+       "values",
+       nullptr, against_reference([](Compared pairs, FR) {
          return pairs.interval ? percent_more(pairs.interval->first) + " .. " +
                                      percent_more(pairs.interval->second)
-                               : kNone;
+                : pairs.pairs == 2
+                    ? percent_more(pairs.range.first) + " and " + percent_more(pairs.range.second)
+                    : kNone;
        })},
       {"faster", "faster", "", 0, 3, "number of graphs on which the agent is", nullptr,
        against_reference([](Compared pairs, FR) { return fmt::format("{}", pairs.less); })},

@@ -53,20 +53,26 @@ std::string write_table(const std::string& caption, const std::string& label,
       caption, label, alignment, head, rows);
 }
 
-// Four digits, in a unit that is the same for all of a problem.
+// Four digits, in a unit that is the same in all tables: seconds if all problems take that long.
 struct Unit {
   std::string_view name;
   double us;
   int decimals;
 };
 
-Unit unit_of(const ReportTable& table) {
+// 0 where no placement fits.
+double least_us_of(const ReportTable& table) {
+  return !table.rows.empty() && table.rows.front().ok() ? table.rows.front().step_time_us : 0;
+}
+
+Unit unit_of(const ReportTable& table, const Report& report) {
   constexpr double kSecond = 1e6;
   constexpr double kMillisecond = 1e3;
-  const double least_us = table.rows.empty() ? 0 : table.rows.front().step_time_us;
-  if (least_us >= kSecond) {
+  if (std::ranges::all_of(
+          report.tables, [](double us) { return us == 0 || us >= kSecond; }, least_us_of)) {
     return {"s", kSecond, 3};
   }
+  const double least_us = least_us_of(table);
   return {"ms", kMillisecond,
           least_us >= 100 * kMillisecond  ? 1
           : least_us >= 10 * kMillisecond ? 2
@@ -155,9 +161,9 @@ std::string write_overview(const Report& report, std::span<const ReportTable* co
       with_intervals ? "\\multicolumn{{2}}{{c}}{{{}}}" : "\\multicolumn{{1}}{{c}}{{{}}}";
   for (const ReportTable* const table : tables) {
     graphs.push_back(fmt::format(fmt::runtime(heading), escape_latex(table->graph)));
-    clusters.push_back(
-        fmt::format(fmt::runtime(heading),
-                    fmt::format("{} [{}]", escape_latex(table->cluster), unit_of(*table).name)));
+    clusters.push_back(fmt::format(
+        fmt::runtime(heading),
+        fmt::format("{} [{}]", escape_latex(table->cluster), unit_of(*table, report).name)));
     alignment += with_intervals ? "rl" : "r";
   }
   std::string rows;
@@ -166,7 +172,7 @@ std::string write_overview(const Report& report, std::span<const ReportTable* co
     for (const ReportTable* const table : tables) {
       const auto row = std::ranges::find(table->rows, agent, &ReportRow::agent);
       const bool found = row != table->rows.end();
-      const Unit unit = unit_of(*table);
+      const Unit unit = unit_of(*table, report);
       cells.push_back(found ? step_of(*row, *table, unit) : "--");
       if (with_intervals) {
         cells.push_back(found ? "{\\scriptsize " + interval_of(*row, unit) + "}" : "");
@@ -205,7 +211,7 @@ std::string write_overviews(const Report& report) {
 // --- The details of one problem
 
 std::string write_details(const ReportTable& table, const Report& report) {
-  const Unit unit = unit_of(table);
+  const Unit unit = unit_of(table, report);
   std::vector<ReportColumn> columns = with_content(
       pick(report_columns(report),
            {"agent", "step_time_us", "interval_us", "speedup", "gap", "evaluations_to_near_best",

@@ -58,7 +58,7 @@ TextTable layout(const std::vector<AgentComparison>& agents) {
                                       fmt::format("{}", row.only_a), fmt::format("{}", row.only_b)};
     if (row.pairs) {
       cells.push_back(ratio_text(row.pairs->ratio));
-      cells.push_back(interval_text(row.pairs->interval));
+      cells.push_back(interval_text(*row.pairs));
       cells.push_back(fmt::format("{}", row.pairs->less));
       cells.push_back(fmt::format("{}", row.pairs->greater));
     }
@@ -139,18 +139,17 @@ std::string title_of(std::string_view name, const ComparedRun& run, const TableF
 
 constexpr std::string_view kLegendOfAgents =
     "\nOver graphs: B / A: geometric mean of the ratios of median step times, over the graphs on "
-    "which both runs have one,\nwith the interval of Student's paired t on logarithms; only A "
-    "fits, only B fits: graphs on which the other is out of\nmemory or failed; faster, slower: "
-    "graphs on which B is; p: Wilcoxon's signed-rank test, two-sided, with Holm's\ncorrection over "
-    "all agents and clusters.\n";
+    "which both runs have one, with the interval of Student's paired t on logarithms, of two "
+    "graphs with both ratios; only A fits, only B fits: graphs on which the other is out of memory "
+    "or failed; faster, slower: graphs on which B is; p: Wilcoxon's signed-rank test, two-sided, "
+    "with Holm's correction over all agents and clusters.\n";
 constexpr std::string_view kLegendOfGraphs =
     "By graph: A, B: median step time over repetitions; B / A: median of the ratios of all "
-    "repetitions of B and A (Hodges\nand Lehmann), with the interval of that estimate, which needs "
-    "enough repetitions, such as four of each, or exact\nfor deterministic agents; p: U test, "
-    "two-sided, in which a repetition without a placement that fits is the slowest, with\nHolm's "
+    "repetitions of B and A (Hodges and Lehmann), with the interval of that estimate, which needs "
+    "enough repetitions, such as four of each, or exact for deterministic agents; p: U test, "
+    "two-sided, in which a repetition without a placement that fits is the slowest, with Holm's "
     "correction over all rows; to within 2 %: evaluations until the agent had a placement at most "
-    "2 % slower\n"
-    "than its own best.\n";
+    "2 % slower than its own best.\n";
 constexpr std::string_view kLegendOfVerdicts =
     "Verdict: differences beyond the threshold, significant at the 5 % level after Holm's "
     "correction.\n";

@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kConfidence = 0.95;
 constexpr std::size_t kMostExact = 64;
+constexpr std::size_t kFewestForInterval = 3;
 constexpr double kShortestUs = 1e-6;
 
 // The ranks of the absolute differences but 0; marked are the positive ones.
@@ -102,7 +103,9 @@ PairedComparison compare_pairs(std::span<const double> mine, std::span<const dou
   const auto n = static_cast<double>(differences.size());
   const double mean = sum / n;
   comparison.ratio = std::exp(mean);
-  if (differences.size() > 1) {
+  const auto [least, largest] = std::ranges::minmax(differences);
+  comparison.range = {std::exp(least), std::exp(largest)};
+  if (differences.size() >= kFewestForInterval) {
     double squares = 0;
     for (const double difference : differences) {
       squares += (difference - mean) * (difference - mean);

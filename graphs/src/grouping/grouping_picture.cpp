@@ -112,6 +112,7 @@ std::string facts_of(const PictureNode& node) {
 constexpr double kTitleSize = 10.5;
 constexpr double kLabelSize = 9;
 constexpr double kBoldWidth = 1.12;  // times that of plain letters
+constexpr double kWideFont = 1.15;   // DejaVu Sans, which Linux mostly has, is as much wider
 
 // Draws groups as boxes, and what they read of each other as curves through the layers.
 class GroupingSvg {
@@ -130,16 +131,17 @@ class GroupingSvg {
     layout_ = layered_layout(grouping.size(), down, kSizes);
   }
 
-  std::string draw(const std::string& caption) {
+  GroupingPicture draw(const std::string& caption) {
     const double width = std::max(layout_.width, kLeastWidth) + 2 * kMargin;
     const std::vector<LegendEntry> legend = place_legend(width);
     const double legend_bottom = kLegendTop + (legend.empty() ? 0 : legend.back().y);
     top_ = legend_bottom + 2 * kLegendStep;
     left_ = (width - layout_.width) / 2;
-    Svg svg(width, top_ + layout_.height + kMargin);
-    svg.text(kMargin, 36, fitted_text(name_, width - 2 * kMargin, 18),
+    const double height = top_ + layout_.height + kMargin;
+    Svg svg(width, height);
+    svg.text(kMargin, 36, fitted_text(name_, width - 2 * kMargin, kWideFont * 18),
              "font-size=\"18\" font-weight=\"bold\"");
-    svg.text(kMargin, 56, fitted_text(caption, width - 2 * kMargin, 12));
+    svg.text(kMargin, 56, fitted_text(caption, width - 2 * kMargin, kWideFont * 12));
     for (const LegendEntry& entry : legend) {
       svg.rect(kMargin + entry.x, kLegendTop + entry.y - 9, 14, 11,
                fmt::format("rx=\"2\" fill=\"{}\"", tinted_color(entry.color, kDarkest)));
@@ -151,13 +153,13 @@ class GroupingSvg {
              "font-size=\"11\" fill=\"#555\"");
     draw_edges(svg);
     draw_groups(svg);
-    return std::move(svg).finish();
+    return {.svg = std::move(svg).finish(), .width = width, .height = height};
   }
 
  private:
   static constexpr LayeredSizes kSizes{};
   static constexpr double kMargin = 24;
-  static constexpr double kLeastWidth = 560;
+  static constexpr double kLeastWidth = 680;
   static constexpr double kLegendTop = 80;
   static constexpr double kLegendStep = 18;
   static constexpr double kInset = 7;        // of the text in a box
@@ -191,7 +193,7 @@ class GroupingSvg {
         continue;
       }
       std::string name = fitted_text(colors_.legend[color], 300, 12);
-      const double needed = 20 + text_width(name, 12) + 24;
+      const double needed = 20 + kWideFont * text_width(name, 12) + 24;
       if (x > 0 && x + needed > width - 2 * kMargin) {
         x = 0;
         y += kLegendStep;
@@ -295,9 +297,9 @@ class GroupingSvg {
                                         kLightest + (kDarkest - kLightest) * std::sqrt(mark.share)),
                            tinted_color(mark.color, 0.8)));
       svg.text(left + kInset, top + 14,
-               fitted_text(title, room, kBoldWidth * kTitleSize, CutEnd::kFront),
+               fitted_text(title, room, kWideFont * kBoldWidth * kTitleSize, CutEnd::kFront),
                fmt::format("font-size=\"{}\" font-weight=\"bold\"", svg_number(kTitleSize)));
-      svg.text(left + kInset, top + 27, fitted_text(mark.label, room, kLabelSize));
+      svg.text(left + kInset, top + 27, fitted_text(mark.label, room, kWideFont * kLabelSize));
       svg.close();
     }
     svg.close();
@@ -327,8 +329,8 @@ GroupColors colors_by_pass(const OpGraph& graph, const Grouping& grouping) {
   return colors;
 }
 
-std::string write_grouping_svg(const OpGraph& graph, const Grouping& grouping,
-                               const std::string& caption, const GroupColors& colors) {
+GroupingPicture draw_grouping(const OpGraph& graph, const Grouping& grouping,
+                              const std::string& caption, const GroupColors& colors) {
   EMPLACE_CHECK(colors.marks.size() == index_of(grouping.size()), "{} marks of {} groups",
                 colors.marks.size(), grouping.size());
   return GroupingSvg(graph, grouping, colors).draw(caption);

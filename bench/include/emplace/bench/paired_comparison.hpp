@@ -5,7 +5,8 @@
 //
 //     ratio    = geometric mean of (mine / other), that is exp of the mean difference of logarithms
 //     interval = exp(mean -+ t(0.975, n - 1) s / sqrt(n)), s the deviation of these differences:
-//                the ratio's 95 % confidence interval by Student's paired t
+//                the ratio's 95 % confidence interval by Student's paired t; two pairs have none,
+//                because from one degree of freedom it says less than the two ratios themselves
 //     p        = of Wilcoxon's signed-rank test (1945), two-sided, on these differences
 //
 // Both assume that graphs are drawn independently, as members of a family are. The interval also
@@ -28,7 +29,8 @@ struct PairedComparison {
   std::int64_t less = 0;                              ///< pairs in which mine is less
   std::int64_t greater = 0;                           ///< pairs in which mine is greater
   double ratio = 1;                                   ///< see the head of this file
-  std::optional<std::pair<double, double>> interval;  ///< of the ratio; none for a single pair
+  std::optional<std::pair<double, double>> interval;  ///< of the ratio, from three pairs on
+  std::pair<double, double> range{1, 1};              ///< the least and largest ratio of a pair
   double p = 1;                                       ///< see the head of this file
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 
 // A run as one HTML page that needs no network and no other file: tables that sort and filter,
-// convergence curves, a performance profile, paired comparisons, and the step of the fastest
-// placement of each graph and cluster as a timeline next to its graph. All numbers are computed
-// here and stored in the page as JSON; its script (bench/page) only shows them. The page treats
-// names as text, whatever they contain.
+// convergence curves, a performance profile, paired comparisons, and for each graph and cluster the
+// steps of the agents' fastest placements as timelines next to their graphs. All numbers are
+// computed here and stored in the page as JSON; its script (bench/page) only shows them. The page
+// treats names as text, whatever they contain.
 
 #include <emplace/base/ids.hpp>
 #include <emplace/bench/learning_curve.hpp>
@@ -13,6 +13,7 @@
 #include <emplace/sim/problem.hpp>
 #include <emplace/sim/step_record.hpp>
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +21,7 @@
 
 namespace emplace::bench {
 
-/// The step of the fastest placement of one graph and cluster.
+/// The step of an agent's fastest placement of one graph and cluster.
 struct PageStep {
   std::string graph{};
   std::string cluster{};
@@ -32,6 +33,9 @@ struct PageStep {
 
 /// Steps of more ops are left out of a page, because few browsers could open it.
 inline constexpr OpId kMostPageOps = 200'000;
+
+/// The steps of other agents than the fastest take at most so much of a page.
+inline constexpr std::size_t kMostOtherStepBytes = 6'000'000;
 
 /// Returns a sentence that the page leaves out the step of a cell, why, and how to look at it.
 std::string left_out(std::string_view why, std::string_view cell);

@@ -37,9 +37,16 @@ struct GroupColors {
 /// work; labels show ops, FLOPs and bytes. Requires: validate() accepts the graph.
 GroupColors colors_by_pass(const OpGraph& graph, const Grouping& grouping);
 
-/// Returns the picture of a grouping of `graph` as SVG; `caption` is above it, below the graph's
+/// A picture as SVG, and its size in pixels.
+struct GroupingPicture {
+  std::string svg{};
+  double width = 0;
+  double height = 0;
+};
+
+/// Draws a grouping of `graph`; `caption` is above it, below the graph's
 /// name. Requires: validate() accepts the graph; a mark for each group.
-std::string write_grouping_svg(const OpGraph& graph, const Grouping& grouping,
-                               const std::string& caption, const GroupColors& colors);
+GroupingPicture draw_grouping(const OpGraph& graph, const Grouping& grouping,
+                              const std::string& caption, const GroupColors& colors);
 
 }  // namespace emplace

@@ -31,6 +31,12 @@ std::vector<MemoryPoint> memory_curve(const Problem& problem, const StepRecord& 
 IdVector<DeviceId, std::vector<MemoryPoint>> memory_curves(const Problem& problem,
                                                            const StepRecord& record);
 
+/// Returns what is allocated on `device` at `at_us`, largest first: all that was taken by then and
+/// is not freed yet. Persistent bytes are not among it. At a time of memory_curve() where the most
+/// is taken, both together are that point's bytes.
+std::vector<Allocation> live_allocations(const Problem& problem, const StepRecord& record,
+                                         DeviceId device, double at_us);
+
 /// Describes the first time at which more memory is taken than a device has.
 struct MemoryOverflow {
   DeviceId device = 0;
