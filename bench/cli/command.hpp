@@ -12,7 +12,7 @@
 namespace emplace::cli {
 
 /// Says how a command ended, if not by an exception.
-enum class Outcome { kOk, kSomeCellsFailed, kRegression, kInterrupted };
+enum class Outcome { kOk, kSomeCellsFailed, kRegression, kOutOfMemory, kInterrupted };
 
 /// Holds what every command may want to know.
 struct Invocation {

@@ -240,6 +240,60 @@ TEST(Suite, TakesMembersThatItLacksFromTheSuiteThatItExtends) {
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
 }
 
+Suite extending(const std::string& extended, const std::string& members) {
+  return read_suite(R"({"schema": "emplace-suite", "version": 1, "name": "smaller", "extends": ")" +
+                        extended + "\", " + members + "}",
+                    "s.json");
+}
+
+TEST(Suite, MayExtendOneThatExtendsAnother) {
+  const Suite quick = load_suite("paper-table-1-quick");
+  const Suite suite = extending("paper-table-1-quick", R"("repetitions": 1)");
+  EXPECT_EQ(suite.agents, quick.agents);
+  EXPECT_EQ(suite.published, quick.published);
+}
+
+TEST(Suite, LeavesOutWhatItsFewerGraphsClustersAndAgentsDoNotUse) {
+  const Suite full = load_suite("paper-table-1");
+  const Suite suite = extending("paper-table-1", R"("clusters": ["p2-8xlarge-2"], "graphs": ["nmt"],
+                                                    "agents": ["single-gpu", "metis", "heft"])");
+  EXPECT_THAT(full.baselines, testing::Not(testing::IsEmpty()));
+  ASSERT_TRUE(suite.published);
+  EXPECT_THAT(suite.published->figures, testing::Not(testing::IsEmpty()));
+  for (const PublishedFigure& figure : suite.published->figures) {
+    EXPECT_EQ(figure.graph, "nmt");
+    EXPECT_EQ(figure.cluster, "p2-8xlarge-2");
+    EXPECT_THAT(figure.agent, testing::AnyOf("single-gpu", "metis", "heft"));
+  }
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+  const Suite without = extending("paper-table-1", R"("graphs": ["cifar10:member=1"])");
+  EXPECT_FALSE(without.published);
+
+  const Suite held_out = load_suite("paper-generalization-quick");
+  const std::string policy = held_out.policies.front().name;
+  const Suite one = extending("paper-generalization-quick",
+                              R"("agents": ["heft", {"policy": ")" + policy + R"("}])");
+  ASSERT_EQ(one.policies.size(), 1U);
+  EXPECT_EQ(one.policies.front().name, policy);
+  EXPECT_THAT(one.baselines, testing::IsEmpty());
+}
+
+TEST(Suite, NullRemovesWhatItExtends) {
+  const Suite suite = extending("paper-table-1", R"("published": null, "baselines": null)");
+  EXPECT_FALSE(suite.published);
+  EXPECT_THAT(suite.baselines, testing::IsEmpty());
+}
+
+TEST(Suite, GivesAgentsOfOneLabelDistinctNames) {
+  const Suite suite = extending("paper-generalization-quick", R"(
+      "policies": [{"name": "transfer", "agent": "learned-search", "episodes": 5}],
+      "agents": [{"policy": "transfer", "learns": false}, {"policy": "transfer"}, "random",
+                 {"agent": "random", "max_evaluations": 5}, "heft"])");
+  EXPECT_THAT(labels_of(suite), ElementsAre("transfer zero-shot", "transfer fine-tuned", "random",
+                                            "random, 5", "heft"));
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+}
+
 // The suites heuristics and parallelism have the others. Networks that take minutes are in none.
 TEST(Suite, QuickstartIsInceptionOnTwoAndFourGpusWithAgentsOfAllKinds) {
   EXPECT_THAT(suite_names(), Contains("quickstart"));
@@ -339,9 +393,14 @@ std::vector<Hostile> hostile_suites() {
        "/agents/1"},
       {"ExtendsAnUnknownSuite", suite_with("\"repetitions\": 2", R"("extends": "paper-table-2")"),
        "/extends: unknown suite 'paper-table-2'"},
-      {"ExtendsASuiteThatExtendsAnother",
-       suite_with("\"repetitions\": 2", R"("extends": "paper-table-1-quick")"),
-       "/extends: expected a suite that does not itself extend another"},
+      {"RemovesWhatItNeeds",
+       R"({"schema": "emplace-suite", "version": 1, "name": "small", "extends": "quickstart",
+           "clusters": null})",
+       "/clusters"},
+      {"GraphOnAClusterThatIsNoLongerThere",
+       R"({"schema": "emplace-suite", "version": 1, "name": "small", "extends": "beyond",
+           "clusters": ["cpu-gpu"], "graphs": [{"graph": "nmt", "clusters": ["p2-8xlarge-2"]}]})",
+       "/graphs/0/clusters/0: 'p2-8xlarge-2' is not one of the suite's clusters"},
       {"ExtendsAndHasNoName", suite_with("\"name\": \"tiny\"", R"("extends": "paper-table-1")"),
        "'name'"},
       {"BaselineThatIsNoAgent", suite_with_published("[\"random\"]", "[\"heft\"]"), "/baselines/0"},

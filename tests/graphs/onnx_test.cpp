@@ -444,7 +444,7 @@ TEST(Onnx, NamesTheDimensionsThatAreMissing) {
   EXPECT_THAT(error_with(""), HasSubstr("folder/file.bin:batch=SIZE,seq=SIZE"));
   EXPECT_THAT(error_with(":batch=3"), HasSubstr("file.bin:seq=SIZE"));
   EXPECT_THAT(error_with(":dimensions=batch:3"), HasSubstr("file.bin:seq=SIZE"));
-  EXPECT_THAT(error_with(":batch=3,seq=5,trainin=true"), HasSubstr("expected NAME:SIZE"));
+  EXPECT_THAT(error_with(":batch=3,seq=5,trainin=true"), HasSubstr("did you mean 'training'?"));
   EXPECT_THAT(error_with(":dimensions=batch:3;seq:5;sec:5"),
               HasSubstr("no parameter and no dimension is called 'sec'; did you mean 'seq'"));
   for (const std::string wrong :

@@ -11,6 +11,7 @@
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/bench/manifest.hpp>
+#include <emplace/bench/name_kinds.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/profiles/cluster.hpp>
@@ -76,6 +77,7 @@ void load_plugin(const std::filesystem::path& path) {
 PYBIND11_MODULE(_core, module) {
   using namespace emplace;
   pybind11::register_exception_translator(python::translate);
+  bench::tell_name_kinds();
   python::bind_graph(module);
   python::bind_calibration(module);
   python::bind_problem(module);
