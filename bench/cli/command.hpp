@@ -44,6 +44,7 @@ void add_validate(CLI::App& app, Action& action);
 
 /// Add a command to the group `dev`, which is for maintainers.
 void add_best_known(CLI::App& dev, Action& action);
+void add_check_agent(CLI::App& dev, Action& action);
 void add_docs(CLI::App& dev, Action& action);
 void add_fit(CLI::App& dev, Action& action);
 

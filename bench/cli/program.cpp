@@ -30,6 +30,7 @@ void add_dev(CLI::App& app, Action& action) {
   dev->group("Help");
   dev->require_subcommand(1);
   add_best_known(*dev, action);
+  add_check_agent(*dev, action);
   add_docs(*dev, action);
   add_fit(*dev, action);
 }

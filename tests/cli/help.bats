@@ -96,7 +96,7 @@ examples() {
   refuses 2 "missing GRAPH, --cluster CLUSTER (see emplace place --help)" place --agent heft
   refuses 2 "missing --cluster CLUSTER..., --episodes N, -o, --output FILE" train placeto in-tree
   refuses 2 "missing SUITE" run
-  refuses 2 "missing COMMAND; known: best-known, docs, fit" dev
+  refuses 2 "missing COMMAND; known: best-known, check-agent, docs, fit" dev
 }
 
 @test "an option that is meant is suggested, and one of other commands is told to be theirs" {
