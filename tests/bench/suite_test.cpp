@@ -258,7 +258,7 @@ TEST(Suite, LeavesOutWhatItsFewerGraphsClustersAndAgentsDoNotUse) {
   const Suite suite = extending("paper-table-1", R"("clusters": ["p2-8xlarge-2"], "graphs": ["nmt"],
                                                     "agents": ["single-gpu", "metis", "heft"])");
   EXPECT_THAT(full.baselines, testing::Not(testing::IsEmpty()));
-  ASSERT_TRUE(suite.published);
+  ASSERT_TRUE(suite.published.has_value());
   EXPECT_THAT(suite.published->figures, testing::Not(testing::IsEmpty()));
   for (const PublishedFigure& figure : suite.published->figures) {
     EXPECT_EQ(figure.graph, "nmt");

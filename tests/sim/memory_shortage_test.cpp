@@ -7,9 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -135,22 +133,6 @@ TEST(MemoryShortage, IsNeverFoundWhereAPlacementFits) {
       EXPECT_GT(proven, 135) << num_groups;
     }
   }
-}
-
-TEST(LeastDevices, IsThatOfTheProofs) {
-  const auto least = [](const OpGraph& graph, std::int64_t memory_bytes) {
-    return least_devices(
-        test::make_problem(graph, {.num_devices = 1, .memory_bytes = memory_bytes}));
-  };
-  // 371 bytes are there while b3 reads its inputs.
-  EXPECT_EQ(least(three_layers(), 371), 1);
-  EXPECT_EQ(least(three_layers(), 370), 2);
-  EXPECT_EQ(least(three_layers(), 10), std::nullopt);  // f1 fits nowhere
-  const OpGraph weights = test::make_graph({{.name = "a", .persistent_bytes = 60},
-                                            {.name = "b", .persistent_bytes = 60},
-                                            {.name = "c", .persistent_bytes = 60}});
-  EXPECT_EQ(least(weights, 100), 3);  // one on each, though two have room for the sum
-  EXPECT_EQ(least(weights, 120), 2);
 }
 
 }  // namespace

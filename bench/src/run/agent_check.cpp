@@ -51,7 +51,7 @@ OpGraph tiny_graph(const std::vector<double>& costs_us, const Edges& edges,
     for (const char* device_class : kDeviceClasses) {
       op.measured.push_back({.device_class = device_class, .cost_us = cost_us});
     }
-    boost::add_vertex(std::move(op), graph);
+    boost::add_vertex(op, graph);
   }
   for (const auto& [producer, consumer] : edges) {
     add_dependency(graph, producer, 0, consumer);
@@ -79,8 +79,9 @@ struct TinyProblem {
   bool fits = true;  // some placement
 };
 
-TinyProblem tiny_problem(const std::string& name, OpGraph graph, const std::string& cluster) {
-  auto shared = std::make_shared<const OpGraph>(std::move(graph));
+TinyProblem tiny_problem(const std::string& name, const OpGraph& graph,
+                         const std::string& cluster) {
+  auto shared = std::make_shared<const OpGraph>(graph);
   Grouping grouping = ungrouped(*shared);  // other groupings put all ops into one group
   Problem problem(std::move(shared), std::move(grouping),
                   std::make_shared<const Cluster>(load_cluster(cluster)));

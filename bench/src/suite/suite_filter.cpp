@@ -48,6 +48,7 @@ void keep(std::vector<Element>& elements, const std::vector<std::string>& wanted
     for (std::string& name : any_has(text) ? std::vector{text} : split_at_commas(text)) {
       if (!any_has(name)) {
         std::vector<std::string> known;
+        known.reserve(elements.size());
         for (const Element& element : elements) {
           known.push_back(names_of(element).front());
         }

@@ -91,6 +91,7 @@ std::vector<std::string> nearest_names(std::string_view name, std::span<const st
   struct Candidate {
     std::size_t distance;
     std::string name;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
     auto operator<=>(const Candidate&) const = default;
   };
   const std::string wanted = to_lower(name);
@@ -110,6 +111,7 @@ std::vector<std::string> nearest_names(std::string_view name, std::span<const st
   std::sort(candidates.begin(), candidates.end());
   candidates.resize(std::min(candidates.size(), count));
   std::vector<std::string> nearest;
+  nearest.reserve(candidates.size());
   for (Candidate& candidate : candidates) {
     nearest.push_back(std::move(candidate.name));
   }

@@ -32,6 +32,7 @@ void expect_size(const GraphFormat& format, const std::string& key, const std::s
     return;
   }
   std::vector<std::string> names;
+  names.reserve(format.read_parameters.size());
   for (const ParamSpec& parameter : format.read_parameters) {
     names.push_back(parameter.name);
   }
@@ -89,6 +90,7 @@ void GraphFormats::add(GraphFormat format) {
 
 std::vector<std::string> GraphFormats::names() const {
   std::vector<std::string> result;
+  result.reserve(formats_.size());
   for (const auto& [name, format] : formats_) {
     result.push_back(name);
   }
