@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 namespace emplace::bench::suite_test {
@@ -23,6 +24,7 @@ using ::testing::Pair;
 
 std::vector<std::string> graphs_of(const Suite& suite) {
   std::vector<std::string> names;
+  names.reserve(suite.graphs.size());
   for (const SuiteGraph& graph : suite.graphs) {
     names.push_back(graph.graph);
   }
@@ -31,10 +33,18 @@ std::vector<std::string> graphs_of(const Suite& suite) {
 
 std::vector<std::string> labels_of(const Suite& suite) {
   std::vector<std::string> labels;
+  labels.reserve(suite.agents.size());
   for (const SuiteAgent& agent : suite.agents) {
     labels.push_back(agent.label());
   }
   return labels;
+}
+
+const Published& published_of(const Suite& suite) {
+  if (!suite.published) {
+    throw std::runtime_error("the suite has no published figures");
+  }
+  return *suite.published;
 }
 
 // A suite that is valid, with some of its text replaced.
@@ -161,12 +171,11 @@ std::string suite_with_published(const std::string& from = "", const std::string
 TEST(Suite, HoldsPublishedFigures) {
   const Suite suite = read_suite(suite_with_published(), "s.json");
   EXPECT_THAT(suite.baselines, ElementsAre("random"));
-  ASSERT_TRUE(suite.published.has_value());
-  EXPECT_TRUE(suite.published->recalled);
-  ASSERT_EQ(suite.published->figures.size(), 2U);
-  EXPECT_EQ(suite.published->figures[0].step_time_s, 1.5);
-  EXPECT_EQ(suite.published->figures[0].evaluations, 800);
-  EXPECT_EQ(suite.published->figures[1].step_time_s, std::nullopt);  // out of memory
+  EXPECT_TRUE(published_of(suite).recalled);
+  ASSERT_EQ(published_of(suite).figures.size(), 2U);
+  EXPECT_EQ(published_of(suite).figures[0].step_time_s, 1.5);
+  EXPECT_EQ(published_of(suite).figures[0].evaluations, 800);
+  EXPECT_EQ(published_of(suite).figures[1].step_time_s, std::nullopt);  // out of memory
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
 }
 
@@ -212,8 +221,7 @@ TEST(Suite, TheShippedSuitesOfThePaperCanBeRead) {
   for (const std::string name : {"paper-table-1", "paper-table-1-quick"}) {
     const Suite suite = load_suite(name);
     EXPECT_GE(suite.repetitions, 3);
-    ASSERT_TRUE(suite.published.has_value());
-    EXPECT_TRUE(suite.published->recalled);
+    EXPECT_TRUE(published_of(suite).recalled);
     EXPECT_THAT(graphs_of(suite), ElementsAre("inception-v3", "nasnet-a-large", "nmt"));
   }
   for (const std::string name : {"paper-generalization", "paper-generalization-quick"}) {
@@ -258,9 +266,8 @@ TEST(Suite, LeavesOutWhatItsFewerGraphsClustersAndAgentsDoNotUse) {
   const Suite suite = extending("paper-table-1", R"("clusters": ["p2-8xlarge-2"], "graphs": ["nmt"],
                                                     "agents": ["single-gpu", "metis", "heft"])");
   EXPECT_THAT(full.baselines, testing::Not(testing::IsEmpty()));
-  ASSERT_TRUE(suite.published.has_value());
-  EXPECT_THAT(suite.published->figures, testing::Not(testing::IsEmpty()));
-  for (const PublishedFigure& figure : suite.published->figures) {
+  EXPECT_THAT(published_of(suite).figures, testing::Not(testing::IsEmpty()));
+  for (const PublishedFigure& figure : published_of(suite).figures) {
     EXPECT_EQ(figure.graph, "nmt");
     EXPECT_EQ(figure.cluster, "p2-8xlarge-2");
     EXPECT_THAT(figure.agent, testing::AnyOf("single-gpu", "metis", "heft"));

@@ -98,7 +98,7 @@ TEST(Onnx, TrainsOnABatchInParts) {
 TEST(Onnx, CountsATransformerWhoseShapesAreComputed) {
   constexpr std::int64_t kTokens = 30;
   constexpr std::int64_t kDense = kTokens * (2 * (32 * 96 + 32 * 32 + 2 * 32 * 64) + 32 * 100);
-  constexpr std::int64_t kAttention = 2 * 2 * (3 * 4 * 10 * 10 * 8);
+  constexpr std::int64_t kAttention = std::int64_t{2} * 2 * 3 * 4 * 10 * 10 * 8;
   for (const std::string name : {"transformer_opset13.onnx", "transformer_opset17.onnx"}) {
     const OpGraph graph = import(data_file(name), ":dimensions=batch:3;seq:10");
     EXPECT_EQ(totals(graph).parameters, 23588) << name;  // by PyTorch: sum of numel()
