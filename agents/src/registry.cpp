@@ -36,6 +36,23 @@ void complete_presets(AgentInfo& info) {
   info.parameters.insert(info.parameters.begin(), std::move(parameter));
 }
 
+// A file is no name. Who gives one wants what is in it.
+void fail_for_file(std::string_view name) {
+  if (name.ends_with(".so")) {
+    throw Error(ErrorCode::kUnknownName,
+                fmt::format("'{0}' is a file, expected the name of an agent; to add the agents of "
+                            "a plug-in: --plugin {0}",
+                            excerpt(name)));
+  }
+  if (name.find('/') != std::string_view::npos || name.ends_with(".py")) {
+    throw Error(
+        ErrorCode::kUnknownName,
+        fmt::format("'{0}' is a file, expected the name of an agent; to run a program as an "
+                    "agent: exec:{1}{0}",
+                    excerpt(name), name.ends_with(".py") ? "python3 " : ""));
+  }
+}
+
 }  // namespace
 
 std::vector<ParamSpec> with_defaults(std::vector<ParamSpec> table, const ParamDefaults& defaults) {
@@ -97,6 +114,7 @@ std::vector<std::string> AgentRegistry::names() const {
 const AgentRegistry::Entry& AgentRegistry::entry(std::string_view name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
+    fail_for_file(name);
     throw_unknown_name("agent", name, names());
   }
   return found->second;

@@ -12,7 +12,7 @@
 namespace emplace::cli {
 
 /// Says how a command ended, if not by an exception.
-enum class Outcome { kOk, kSomeCellsFailed, kRegression, kInterrupted };
+enum class Outcome { kOk, kSomeCellsFailed, kRegression, kOutOfMemory, kInterrupted };
 
 /// Holds what every command may want to know.
 struct Invocation {
@@ -44,6 +44,7 @@ void add_validate(CLI::App& app, Action& action);
 
 /// Add a command to the group `dev`, which is for maintainers.
 void add_best_known(CLI::App& dev, Action& action);
+void add_check_agent(CLI::App& dev, Action& action);
 void add_docs(CLI::App& dev, Action& action);
 void add_fit(CLI::App& dev, Action& action);
 

@@ -22,6 +22,7 @@ inline constexpr std::array kExitCodes = {
     ExitCode{3, "An input cannot be used: a file, or a name that does not exist."},
     ExitCode{4, "Some cells of a suite failed; the others have results."},
     ExitCode{5, "`compare` found a significant slowdown beyond the threshold."},
+    ExitCode{6, "`place` found no placement that fits into memory, and wrote none."},
     ExitCode{130, "The run was interrupted; what it finished is kept."},
 };
 

@@ -1,6 +1,6 @@
 // The program `emplace`. Only here do outcomes and errors become exit codes:
 //   0 ok, 1 internal error, 2 usage, 3 bad input, 4 some cells failed, 5 regression,
-//   130 interrupted.
+//   6 no placement that fits, 130 interrupted.
 
 #include "command.hpp"
 #include "completion.hpp"
@@ -14,6 +14,7 @@
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/base/escape.hpp>
+#include <emplace/bench/name_kinds.hpp>
 #include <emplace/bench/text_table.hpp>
 
 #include <fcntl.h>
@@ -43,6 +44,8 @@ int exit_code(Outcome outcome) {
       return 4;
     case Outcome::kRegression:
       return 5;
+    case Outcome::kOutOfMemory:
+      return 6;
     case Outcome::kInterrupted:
       return 130;
   }
@@ -159,6 +162,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "__complete") {
     return complete({argv + 2, argv + argc});
   }
+  emplace::bench::tell_name_kinds();
   const int code = run(argc, argv);
   emplace::cli::leave_ranks(code, false);
   return code;

@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include "help_text.hpp"
+#include "numbers.hpp"
 #include "terminal.hpp"
 
 #include <emplace/base/error.hpp>
@@ -92,21 +93,6 @@ const CLI::App& find_command(const CLI::App& app, const std::string& name) {
                           full_name(app)));
 }
 
-// CLI11 would take a mistyped command for a value too many; say what it is.
-void check_command(const CLI::App& app, int argc, const char* const* argv) {
-  const CLI::App* level = &app;
-  for (int i = 1; i < argc && !level->get_subcommands({}).empty(); ++i) {
-    const std::string argument = argv[i];
-    const CLI::Option* const option =
-        argument.starts_with("-") ? app.get_option_no_throw(argument) : nullptr;
-    if (option != nullptr && option->get_items_expected_max() > 0) {
-      ++i;
-    } else if (!argument.starts_with("-")) {
-      level = &find_command(*level, argument);
-    }
-  }
-}
-
 // The commands that take an option, as they are typed.
 std::vector<std::string> commands_with(const CLI::App& app, const std::string& option) {
   std::vector<std::string> found;
@@ -117,6 +103,44 @@ std::vector<std::string> commands_with(const CLI::App& app, const std::string& o
     std::ranges::move(commands_with(*command, option), std::back_inserter(found));
   }
   return found;
+}
+
+// Fails at an option before the command if only commands take it: CLI11 would take its value for
+// the command. `later` are the arguments that follow.
+void refuse_before_command(const CLI::App& app, std::string_view argument,
+                           std::span<const char* const> later) {
+  const std::string option(argument.substr(0, argument.find('=')));
+  const std::vector<std::string> takers = commands_with(app, option);
+  if (takers.empty()) {
+    return;
+  }
+  const std::vector<std::string> names = command_names(app);
+  const auto command = std::ranges::find_if(later, [&](const std::string& other) {
+    return std::ranges::find(names, other) != names.end();
+  });
+  throw Error(ErrorCode::kUsage,
+              fmt::format("'{}' goes after the command{}", option,
+                          command == later.end() ? ", one of " + listed(takers)
+                                                 : fmt::format(": {} {} ... {} ...", full_name(app),
+                                                               *command, option)));
+}
+
+// CLI11 would take a mistyped command for a value too many; say what it is.
+void check_command(const CLI::App& app, int argc, const char* const* argv) {
+  const CLI::App* level = &app;
+  for (int i = 1; i < argc && !level->get_subcommands({}).empty(); ++i) {
+    const std::string argument = argv[i];
+    const CLI::Option* const option =
+        argument.starts_with("-") ? app.get_option_no_throw(argument) : nullptr;
+    if (option == nullptr && level == &app && argument.starts_with("-")) {
+      refuse_before_command(app, argument, {argv + i + 1, argv + argc});
+    }
+    if (option != nullptr && option->get_items_expected_max() > 0) {
+      ++i;
+    } else if (!argument.starts_with("-")) {
+      level = &find_command(*level, argument);
+    }
+  }
 }
 
 // "--evaluation" is told to be meant as "--evaluations", and an option of other commands to be one.
@@ -292,7 +316,7 @@ void add_grouping_options(CLI::App& command, ProblemOptions& options) {
           "--groups", options.groups,
           fmt::format("Approximate number of op groups (grouping {} unless --grouping is set)",
                       kTargetGrouping))
-      ->check(CLI::Range(std::int64_t{0}, kMaxGroups))
+      ->transform(whole_number_from(1, kMaxGroups))
       ->type_name("N")
       ->group("Problem")
       ->default_str("the finest");
@@ -330,7 +354,7 @@ void add_objective_options(CLI::App& command, ProblemOptions& options) {
                   "With --objective throughput: how many steps overlap. A step reads the weights "
                   "that so many steps earlier left, so 1 means none is stale")
       ->needs(objective)
-      ->check(CLI::Range(std::int64_t{1}, kMaxStepsInFlight))
+      ->transform(whole_number_from(1, kMaxStepsInFlight))
       ->type_name("N")
       ->group("Problem")
       ->default_str("a micro-batch for each device, at least 2");
@@ -338,15 +362,16 @@ void add_objective_options(CLI::App& command, ProblemOptions& options) {
 
 CLI::Option* add_evaluations(CLI::App& command, std::int64_t& evaluations) {
   return command
-      .add_option("--evaluations", evaluations, "How many placements an agent may simulate")
-      ->check(CLI::Range(std::int64_t{1}, kMaxEvaluations))
+      .add_option("--evaluations", evaluations,
+                  "How many placements an agent may simulate, such as 1e4")
+      ->transform(whole_number_from(1, kMaxEvaluations))
       ->type_name("N")
       ->default_str(std::to_string(evaluations));
 }
 
 CLI::Option* add_seed(CLI::App& command, std::int64_t& seed) {
   return command.add_option("--seed", seed, "Seed of all random numbers")
-      ->check(CLI::Range(std::int64_t{0}, bench::kMaxRootSeed))
+      ->transform(whole_number_from(0, bench::kMaxRootSeed))
       ->type_name("N")
       ->default_str(std::to_string(seed));
 }
@@ -402,12 +427,12 @@ void add_agent_options(CLI::App& command, AgentOptions& options) {
   command
       .add_option(
           "--time-limit", options.time_limit_s,
-          "How long the agent may search, instead of a number of evaluations; the placement "
-          "then differs from run to run")
+          "How long the agent may search (90, 90s, 2m, 1h), instead of a number of evaluations; "
+          "the placement then differs from run to run")
       ->needs(agent)
       ->excludes(evaluations)
-      ->check(CLI::PositiveNumber)
-      ->type_name("SECONDS")
+      ->transform(duration())
+      ->type_name("TIME")
       ->group("Placement");
   add_seed(command, options.seed)->needs(agent)->group("Placement");
 }

@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include "help_text.hpp"
+#include "numbers.hpp"
 
 #include <emplace/agents/plugin_loader.hpp>
 #include <emplace/bench/manifest.hpp>
@@ -29,6 +30,7 @@ void add_dev(CLI::App& app, Action& action) {
   dev->group("Help");
   dev->require_subcommand(1);
   add_best_known(*dev, action);
+  add_check_agent(*dev, action);
   add_docs(*dev, action);
   add_fit(*dev, action);
 }
@@ -43,7 +45,7 @@ std::unique_ptr<CLI::App> make_program(Invocation& invocation, Action& action) {
   app->add_flag("-q,--quiet", invocation.quiet, "Show no progress, notes or warnings, only errors");
   app->add_flag("--json", invocation.json, "Print the answer as JSON");
   app->add_option("-j,--threads", invocation.threads, "Number of threads; results are the same")
-      ->check(CLI::Range(1, 1024))
+      ->transform(whole_number_from(1, 1024))
       ->type_name("N")
       ->default_str("all cores");
   app->add_flag("--wide", invocation.wide, "Show all columns of tables, however wide the terminal");

@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* kSchema = "emplace-placement";
 constexpr std::int64_t kVersion = 1;
+constexpr const char* kGraph = "graph";
+constexpr const char* kCluster = "cluster";
 
 using OpsByName = std::map<std::string_view, OpId>;
 
@@ -32,27 +34,42 @@ OpsByName ops_by_name(const Problem& problem) {
   return ops;
 }
 
+// Fails as `message` says at a part of the file, unless the file says that it is a placement of
+// another graph or on another cluster than `name`: then that is said first.
+[[noreturn]] void fail_at(const JsonCursor& part, const JsonCursor& root, const char* member,
+                          const std::string& name, const std::string& message) {
+  const auto of_file = root.find(member);
+  if (of_file && of_file->text() != name) {
+    root.fail(fmt::format("a placement {} '{}', this is '{}': {}",
+                          std::string_view(member) == kGraph ? "of" : "on", of_file->text(), name,
+                          message));
+  }
+  part.fail(message);
+}
+
 // Finds the op of a member that is called as an op; fails at the member if there is none.
 OpId find_op(const Problem& problem, const OpsByName& ops, const std::string& name,
-             const JsonCursor& member) {
+             const JsonCursor& member, const JsonCursor& root) {
   const auto op = ops.find(name);
   if (op == ops.end()) {
-    member.fail(fmt::format("the graph '{}' has no op of this name",
-                            problem.graph()[boost::graph_bundle].name));
+    const std::string& graph = problem.graph()[boost::graph_bundle].name;
+    fail_at(member, root, kGraph, graph,
+            fmt::format("the graph '{}' has no op '{}'", graph, excerpt(name)));
   }
   return op->second;
 }
 
 // Fails at `members`, of which there are `count`, where an op has none.
 void expect_all_ops(const JsonCursor& members, std::size_t count, const Problem& problem,
-                    const OpsByName& ops, std::string_view what) {
+                    const OpsByName& ops, std::string_view what, const JsonCursor& root) {
   if (count == ops.size()) {
     return;
   }
   for (const auto& [name, op] : ops) {
     if (is_in_file(problem.op(op)) && !members.find(name)) {
-      members.fail(fmt::format("the op '{}' has no {} ({} of {} ops have one)", name, what, count,
-                               ops.size()));
+      fail_at(members, root, kGraph, problem.graph()[boost::graph_bundle].name,
+              fmt::format("the op '{}' has no {} ({} of {} ops have one)", name, what, count,
+                          ops.size()));
     }
   }
 }
@@ -79,18 +96,18 @@ void copy_to_further_micro_batches(const Problem& problem,
 
 // A group has the highest priority of its ops.
 IdVector<GroupId, Priority> read_priorities(const JsonCursor& json, const Problem& problem,
-                                            const OpsByName& ops) {
+                                            const OpsByName& ops, const JsonCursor& root) {
   constexpr Priority kLeast = std::numeric_limits<Priority>::min();
   IdVector<GroupId, std::optional<Priority>> read(problem.num_groups());
   const auto members = json.members();
   for (const auto& [name, number] : members) {
     std::optional<Priority>& priority =
-        read[problem.grouping().group_of(find_op(problem, ops, name, number))];
+        read[problem.grouping().group_of(find_op(problem, ops, name, number, root))];
     priority = std::max(
         priority.value_or(kLeast),
         static_cast<Priority>(number.integer(kLeast, std::numeric_limits<Priority>::max())));
   }
-  expect_all_ops(json, members.size(), problem, ops, "priority");
+  expect_all_ops(json, members.size(), problem, ops, "priority", root);
   copy_to_further_micro_batches(problem, read);
   IdVector<GroupId, Priority> priorities;
   for (const std::optional<Priority>& priority : read) {
@@ -130,8 +147,8 @@ std::string write_placement_json(const Problem& problem, const Placement& placem
   };
   Json json = {{"schema", kSchema},
                {"version", kVersion},
-               {"graph", problem.graph()[boost::graph_bundle].name},
-               {"cluster", problem.cluster().name},
+               {kGraph, problem.graph()[boost::graph_bundle].name},
+               {kCluster, problem.cluster().name},
                {"devices", by_op([&](GroupId group) -> const std::string& {
                   return problem.device(placement[group]).name;
                 })}};
@@ -146,9 +163,9 @@ Placement read_placement_json(std::string_view text, const std::string& source,
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonCursor root = document.root();
   root.expect_schema(kSchema, kVersion);
-  root.expect_only({"schema", "version", "graph", "cluster", "devices", "priorities"});
+  root.expect_only({"schema", "version", kGraph, kCluster, "devices", "priorities"});
 
-  for (const char* for_readers : {"graph", "cluster"}) {
+  for (const char* for_readers : {kGraph, kCluster}) {
     if (const auto name = root.find(for_readers)) {
       name->text();
     }
@@ -166,12 +183,13 @@ Placement read_placement_json(std::string_view text, const std::string& source,
   IdVector<GroupId, std::optional<DeviceId>> device_of_group(problem.num_groups());
   std::size_t num_placed = 0;
   for (const auto& [op_name, device_name] : devices.members()) {
-    const OpId op = find_op(problem, ops, op_name, device_name);
+    const OpId op = find_op(problem, ops, op_name, device_name, root);
     const std::string name = device_name.text();
     const auto device = device_of_name.find(name);
     if (device == device_of_name.end()) {
-      device_name.fail(fmt::format("the cluster '{}' has no device '{}'; it has {}",
-                                   problem.cluster().name, name, fmt::join(device_names, ", ")));
+      fail_at(device_name, root, kCluster, problem.cluster().name,
+              fmt::format("the cluster '{}' has no device '{}'; it has {}", problem.cluster().name,
+                          excerpt(name), fmt::join(device_names, ", ")));
     }
     std::optional<DeviceId>& group_device = device_of_group[problem.grouping().group_of(op)];
     if (group_device && *group_device != device->second) {
@@ -183,7 +201,7 @@ Placement read_placement_json(std::string_view text, const std::string& source,
     group_device = device->second;
     ++num_placed;
   }
-  expect_all_ops(devices, num_placed, problem, ops, "device");
+  expect_all_ops(devices, num_placed, problem, ops, "device", root);
   copy_to_further_micro_batches(problem, device_of_group);
   std::vector<DeviceId> result;
   result.reserve(device_of_group.size());
@@ -200,7 +218,7 @@ Placement read_placement_json(std::string_view text, const std::string& source,
   }
   Placement placement(std::move(result));
   if (const auto priorities = root.find("priorities")) {
-    placement.set_priorities(read_priorities(*priorities, problem, ops));
+    placement.set_priorities(read_priorities(*priorities, problem, ops, root));
   }
   return placement;
 }

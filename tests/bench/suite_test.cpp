@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 namespace emplace::bench::suite_test {
@@ -23,6 +24,7 @@ using ::testing::Pair;
 
 std::vector<std::string> graphs_of(const Suite& suite) {
   std::vector<std::string> names;
+  names.reserve(suite.graphs.size());
   for (const SuiteGraph& graph : suite.graphs) {
     names.push_back(graph.graph);
   }
@@ -31,10 +33,18 @@ std::vector<std::string> graphs_of(const Suite& suite) {
 
 std::vector<std::string> labels_of(const Suite& suite) {
   std::vector<std::string> labels;
+  labels.reserve(suite.agents.size());
   for (const SuiteAgent& agent : suite.agents) {
     labels.push_back(agent.label());
   }
   return labels;
+}
+
+const Published& published_of(const Suite& suite) {
+  if (!suite.published) {
+    throw std::runtime_error("the suite has no published figures");
+  }
+  return *suite.published;
 }
 
 // A suite that is valid, with some of its text replaced.
@@ -161,12 +171,11 @@ std::string suite_with_published(const std::string& from = "", const std::string
 TEST(Suite, HoldsPublishedFigures) {
   const Suite suite = read_suite(suite_with_published(), "s.json");
   EXPECT_THAT(suite.baselines, ElementsAre("random"));
-  ASSERT_TRUE(suite.published.has_value());
-  EXPECT_TRUE(suite.published->recalled);
-  ASSERT_EQ(suite.published->figures.size(), 2U);
-  EXPECT_EQ(suite.published->figures[0].step_time_s, 1.5);
-  EXPECT_EQ(suite.published->figures[0].evaluations, 800);
-  EXPECT_EQ(suite.published->figures[1].step_time_s, std::nullopt);  // out of memory
+  EXPECT_TRUE(published_of(suite).recalled);
+  ASSERT_EQ(published_of(suite).figures.size(), 2U);
+  EXPECT_EQ(published_of(suite).figures[0].step_time_s, 1.5);
+  EXPECT_EQ(published_of(suite).figures[0].evaluations, 800);
+  EXPECT_EQ(published_of(suite).figures[1].step_time_s, std::nullopt);  // out of memory
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
 }
 
@@ -212,8 +221,7 @@ TEST(Suite, TheShippedSuitesOfThePaperCanBeRead) {
   for (const std::string name : {"paper-table-1", "paper-table-1-quick"}) {
     const Suite suite = load_suite(name);
     EXPECT_GE(suite.repetitions, 3);
-    ASSERT_TRUE(suite.published.has_value());
-    EXPECT_TRUE(suite.published->recalled);
+    EXPECT_TRUE(published_of(suite).recalled);
     EXPECT_THAT(graphs_of(suite), ElementsAre("inception-v3", "nasnet-a-large", "nmt"));
   }
   for (const std::string name : {"paper-generalization", "paper-generalization-quick"}) {
@@ -237,6 +245,59 @@ TEST(Suite, TakesMembersThatItLacksFromTheSuiteThatItExtends) {
   EXPECT_EQ(suite.published, full.published);
   // A copy is complete.
   EXPECT_THAT(write_suite(suite), testing::Not(HasSubstr("extends")));
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+}
+
+Suite extending(const std::string& extended, const std::string& members) {
+  return read_suite(R"({"schema": "emplace-suite", "version": 1, "name": "smaller", "extends": ")" +
+                        extended + "\", " + members + "}",
+                    "s.json");
+}
+
+TEST(Suite, MayExtendOneThatExtendsAnother) {
+  const Suite quick = load_suite("paper-table-1-quick");
+  const Suite suite = extending("paper-table-1-quick", R"("repetitions": 1)");
+  EXPECT_EQ(suite.agents, quick.agents);
+  EXPECT_EQ(suite.published, quick.published);
+}
+
+TEST(Suite, LeavesOutWhatItsFewerGraphsClustersAndAgentsDoNotUse) {
+  const Suite full = load_suite("paper-table-1");
+  const Suite suite = extending("paper-table-1", R"("clusters": ["p2-8xlarge-2"], "graphs": ["nmt"],
+                                                    "agents": ["single-gpu", "metis", "heft"])");
+  EXPECT_THAT(full.baselines, testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(published_of(suite).figures, testing::Not(testing::IsEmpty()));
+  for (const PublishedFigure& figure : published_of(suite).figures) {
+    EXPECT_EQ(figure.graph, "nmt");
+    EXPECT_EQ(figure.cluster, "p2-8xlarge-2");
+    EXPECT_THAT(figure.agent, testing::AnyOf("single-gpu", "metis", "heft"));
+  }
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+  const Suite without = extending("paper-table-1", R"("graphs": ["cifar10:member=1"])");
+  EXPECT_FALSE(without.published);
+
+  const Suite held_out = load_suite("paper-generalization-quick");
+  const std::string policy = held_out.policies.front().name;
+  const Suite one = extending("paper-generalization-quick",
+                              R"("agents": ["heft", {"policy": ")" + policy + R"("}])");
+  ASSERT_EQ(one.policies.size(), 1U);
+  EXPECT_EQ(one.policies.front().name, policy);
+  EXPECT_THAT(one.baselines, testing::IsEmpty());
+}
+
+TEST(Suite, NullRemovesWhatItExtends) {
+  const Suite suite = extending("paper-table-1", R"("published": null, "baselines": null)");
+  EXPECT_FALSE(suite.published);
+  EXPECT_THAT(suite.baselines, testing::IsEmpty());
+}
+
+TEST(Suite, GivesAgentsOfOneLabelDistinctNames) {
+  const Suite suite = extending("paper-generalization-quick", R"(
+      "policies": [{"name": "transfer", "agent": "learned-search", "episodes": 5}],
+      "agents": [{"policy": "transfer", "learns": false}, {"policy": "transfer"}, "random",
+                 {"agent": "random", "max_evaluations": 5}, "heft"])");
+  EXPECT_THAT(labels_of(suite), ElementsAre("transfer zero-shot", "transfer fine-tuned", "random",
+                                            "random, 5", "heft"));
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
 }
 
@@ -339,9 +400,14 @@ std::vector<Hostile> hostile_suites() {
        "/agents/1"},
       {"ExtendsAnUnknownSuite", suite_with("\"repetitions\": 2", R"("extends": "paper-table-2")"),
        "/extends: unknown suite 'paper-table-2'"},
-      {"ExtendsASuiteThatExtendsAnother",
-       suite_with("\"repetitions\": 2", R"("extends": "paper-table-1-quick")"),
-       "/extends: expected a suite that does not itself extend another"},
+      {"RemovesWhatItNeeds",
+       R"({"schema": "emplace-suite", "version": 1, "name": "small", "extends": "quickstart",
+           "clusters": null})",
+       "/clusters"},
+      {"GraphOnAClusterThatIsNoLongerThere",
+       R"({"schema": "emplace-suite", "version": 1, "name": "small", "extends": "beyond",
+           "clusters": ["cpu-gpu"], "graphs": [{"graph": "nmt", "clusters": ["p2-8xlarge-2"]}]})",
+       "/graphs/0/clusters/0: 'p2-8xlarge-2' is not one of the suite's clusters"},
       {"ExtendsAndHasNoName", suite_with("\"name\": \"tiny\"", R"("extends": "paper-table-1")"),
        "'name'"},
       {"BaselineThatIsNoAgent", suite_with_published("[\"random\"]", "[\"heft\"]"), "/baselines/0"},

@@ -75,7 +75,7 @@ updated() {
   holds "d['step_time_us'] <= $good and d['evaluations'] == 3"
   refuses 3 "cannot read 'none.json'" place $tree --cluster p2-8xlarge-2 --from none.json
   "$EMPLACE" place cholesky --cluster p2-8xlarge-2 --agent heft -o other.json >/dev/null
-  refuses 3 "no op of this name" place $tree --cluster p2-8xlarge-2 --from other.json
+  refuses 3 "a placement of 'cholesky', this is 'in-tree:levels=5'" place $tree --cluster p2-8xlarge-2 --from other.json
   refuses 2 "--from" place $tree --cluster p2-8xlarge-2 --policy p.json --from good.json
   # An agent that keeps to placeable devices takes no placement on another; one that does not, does.
   answers 0 place $tree --cluster p2-8xlarge-2 --agent cpu-only -o cpu.json

@@ -117,7 +117,7 @@ in_fish() {
 
 @test "bash completes" {
   [ "$(in_bash "emplace simul")" = simulate ]
-  [ "$(in_bash "emplace dev ")" = "best-known docs fit" ]
+  [ "$(in_bash "emplace dev ")" = "best-known check-agent docs fit" ]
   [ "$(in_bash "emplace report --format=m")" = markdown ]
   [ "$(in_bash "emplace place inception-v3:ba")" = batch= ]
   [ "$(in_bash "bin/emplace place --agent hill")" = hill-climb ]

@@ -44,6 +44,23 @@ END
   [ "$(wc -l <one/cells.jsonl)" -eq 7 ]
 }
 
+@test "check-agent finds mistakes of programs, and none in the examples" {
+  answers 0 dev check-agent "exec:sh $EMPLACE_SOURCE_DIR/examples/exec/equal_runs.sh"
+  [ "${#lines[@]}" -eq 8 ]
+  [[ "$output" != *"not ok"* ]]
+  program ./exits 'exit 7'
+  answers 3 dev check-agent "exec:./exits"
+  [[ "$output" == *"not ok  places every group where it may"*"one op on p2-8xlarge-2: "* ]]
+  [[ "$stderr" == "emplace: agent exec:./exits fails "*" of 8 checks" ]]
+  # Another placement each time: the last device of the first program, the first of the next.
+  program ./counts 'n=$(($(cat n 2>/dev/null || echo 0) + 1)); echo $n >n' \
+    'groups=$(printf %s "$problem" | sed "s/.*\"count\": *\([0-9]*\).*/\1/")' \
+    'printf "{\"placement\": ["; i=1; while [ $i -lt "$groups" ]; do printf "%d," $((n % 2)); i=$((i + 1)); done; printf "%d]}\n" $((n % 2))'
+  answers 3 dev check-agent exec:./counts --json
+  holds 'any("two placements for one seed" in m for c in d["checks"] for m in c["mistakes"])'
+  refuses 3 "'vgg-16' is a graph, expected an agent" dev check-agent vgg-16
+}
+
 @test "hostile programs are failed cells with a reason, and no other cell is lost" {
   program ./crash 'kill -SEGV $$'
   program ./killed 'kill -9 $$'

@@ -50,8 +50,8 @@ END
 @test "explain tells what overflowed a memory, and what would have to move" {
   local problem=(inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu)
   answers 0 simulate "${problem[@]}" --explain
-  [[ "${lines[1]}" == "The placement does not fit: "*" ms into the step gpu:0 needs "*" GB more than its 11.000 GB." ]]
-  [[ "${lines[2]}" == "At its peak it needs "*"must shrink." ]]
+  [[ "${lines[1]}" == "The placement does not fit: gpu:0 has 11.000 GB and needs "*" GB at its peak; it is full "*" into the step." ]]
+  [[ "${lines[2]}" == *" GB must go elsewhere: "*"the other devices have room for only "*" GB together." ]]
   [[ "$output" == *"stem/conv_1a/batch_norm"* ]]
   answers 0 simulate "${problem[@]}" --explain --json
   holds 'd["status"] == "out_of_memory" and d["out_of_memory"]["device"] == "gpu:0"' \

@@ -96,15 +96,15 @@ examples() {
   refuses 2 "missing GRAPH, --cluster CLUSTER (see emplace place --help)" place --agent heft
   refuses 2 "missing --cluster CLUSTER..., --episodes N, -o, --output FILE" train placeto in-tree
   refuses 2 "missing SUITE" run
-  refuses 2 "missing COMMAND; known: best-known, docs, fit" dev
+  refuses 2 "missing COMMAND; known: best-known, check-agent, docs, fit" dev
 }
 
 @test "an option that is meant is suggested, and one of other commands is told to be theirs" {
   refuses 2 "unknown option '--evaluation'; did you mean '--evaluations'?" \
     place inception-v3 --cluster p2-8xlarge-2 --agent heft --evaluation 5
   [[ "$stderr" != *" or "* ]]
-  refuses 2 "emplace run takes no option '--evaluations', which is one of emplace place, emplace simulate" \
-    run quickstart --evaluations 5
+  refuses 2 "emplace run takes no option '--time-limit', which is one of emplace place, emplace simulate" \
+    run quickstart --time-limit 5
   refuses 2 "unknown option '-x'" list agents -x
   refuses 2 "unexpected argument 'threads'; did you mean '--threads'?" run quickstart threads 2
   refuses 2 "unexpected argument '5'" run quickstart 5
@@ -143,24 +143,55 @@ examples() {
 @test "out of memory says what overflowed and what to try" {
   local problem=(inception-v3:batch=128 --cluster p2-8xlarge-2 --agent single-gpu)
   local command
-  for command in simulate place; do
-    answers 0 "$command" "${problem[@]}" --json
+  for command in simulate "place --force"; do
+    # shellcheck disable=SC2086  # a command and its option
+    answers 0 $command "${problem[@]}" --json
     holds 'd["status"] == "out_of_memory"'
-    [[ "${stderr_lines[0]}" =~ ^"emplace: out of memory: "[0-9.]+" "m?s" into the step gpu:0 needs "[0-9.]+" GB more than its "[0-9.]+" GB. At its peak it needs "[0-9.]+" GB more" ]]
+    [[ "${stderr_lines[0]}" =~ ^"emplace: out of memory: gpu:0 has 11.000 GB and needs "[0-9.]+" GB at its peak; it is full "[0-9.]+" "m?s" into the step. "[0-9.]+" GB must go elsewhere" ]]
     [[ "${stderr_lines[1]}" == "  Its memory then contains "*" GB), weights and optimizer slots ("*" GB)." ]]
     [[ "${stderr_lines[2]}" == "  Try another agent (--agent), "*"(--cluster)"*"(inception-v3:batch=N)." ]]
-    answers 0 "$command" "${problem[@]}" --groups 60
+    # shellcheck disable=SC2086
+    answers 0 $command "${problem[@]}" --groups 60
     [[ "${stderr_lines[2]}" == "  Try another agent (--agent), "*"the finest groups (--grouping colocation)." ]]
   done
-  answers 0 place "${problem[@]}" -o placement.json
+  answers 0 place "${problem[@]}" -o placement.json --force
   answers 0 simulate inception-v3:batch=128 --cluster p2-8xlarge-2 --placement placement.json
   [[ "$stderr" == *"Try another placement, "* ]]
+  [[ "$output" == *"ms, if memory sufficed"* && "$output" != *"above"* ]]
   answers 0 simulate inception-v3:batch=1024 --cluster p2-8xlarge-2 --agent single-gpu
-  [[ "${stderr_lines[2]}" == "  No placement fits: "*" all placeable devices have 22.000 GB." ]]
-  [[ "${stderr_lines[3]}" == "  Try a cluster "*"(--cluster), a smaller batch (inception-v3:batch=N)." ]]
-  [[ "$stderr" != *"--grouping"* ]]
+  [[ "${stderr_lines[2]}" == "  No placement on p2-8xlarge-2 fits: "*" all placeable devices have 22.000 GB." ]]
+  [[ "${stderr_lines[3]}" == "  These may fit: 13 or more devices like gpu:0 (--cluster); a smaller batch (inception-v3:batch=128)." ]]
   answers 0 simulate inception-v3 --cluster p2-8xlarge-2 --agent single-gpu
   [ -z "$stderr" ]
+}
+
+@test "out of memory tells of no batch where weights alone are too much" {
+  answers 0 simulate llama-7b:batch=2 --cluster p2-8xlarge-2 --agent round-robin
+  [[ "$stderr" == *"  No placement on p2-8xlarge-2 fits: 61 groups have weights"* ]]
+  [[ "$stderr" == *"These may fit: 8 or more devices like gpu:0 (--cluster)."* ]]
+  [[ "$stderr" != *"batch"* ]]
+}
+
+@test "mixed precision and recomputation are told where they may fit" {
+  answers 0 simulate inception-v3:batch=192 --cluster p2-8xlarge-2 --agent single-gpu
+  [[ "$stderr" == *"(inception-v3:batch=96)"* ]]
+  [[ "$stderr" == *"mixed precision (inception-v3:batch=192,dtype=float16)"* ]]
+  [[ "$stderr" == *"recomputation (inception-v3:batch=192,recompute=all)"* ]]
+}
+
+@test "place writes no placement that does not fit, and exits with 6" {
+  local problem=(inception-v3:batch=128 --cluster p2-8xlarge-2 --agent single-gpu)
+  answers 6 place "${problem[@]}" -o placement.json
+  [ ! -e placement.json ]
+  [[ "$stderr" == *"The placement is not written (--force writes it)."* ]]
+  answers 6 place "${problem[@]}"
+  [[ "$output" == *"out_of_memory"* && "$output" != *"emplace-placement"* ]]
+  answers 6 place "${problem[@]}" --json
+  holds 'd["status"] == "out_of_memory" and "placement" not in d'
+  answers 0 place "${problem[@]}" --json --force
+  holds 'd["placement"]["schema"] == "emplace-placement"'
+  answers 0 place "${problem[@]}" -o placement.json --force
+  [ -s placement.json ]
 }
 
 @test "the gap to the lower bound is one number in text and JSON" {

@@ -113,3 +113,32 @@ END
     '[r["agent"] for r in d["tables"][0]["rows"] if r["evaluations_to_near_best"] is None] == ["single-gpu"]' \
     'all((r["evaluations_to_near_best"] or 0) <= r["evaluations_to_best"] for r in d["tables"][0]["rows"])'
 }
+
+@test "a run takes a part of its suite, and resumes only the same part" {
+  suite suite.json 5 ./tiny.json
+  tiny_graph tiny.json
+  local part=(--agents single-gpu,random --clusters p2-8xlarge-2 --evaluations 3)
+  answers 0 run ./suite.json "${part[@]}" -o r --json
+  holds '[t["cluster"] for t in d["tables"]] == ["p2-8xlarge-2"]' \
+    'sorted(r["agent"] for r in d["tables"][0]["rows"]) == ["random", "single-gpu"]' \
+    'max(r["evaluations"] for r in d["tables"][0]["rows"]) == 3'
+  answers 0 run ./suite.json "${part[@]}" -o r --resume
+  refuses 2 "r: cannot resume" run ./suite.json -o r --resume
+  refuses 2 "r: cannot resume" run ./suite.json --agents random --clusters p2-8xlarge-2 --evaluations 3 -o r --resume
+  refuses 3 "the suite 'small' has no agent 'rando'; did you mean 'random'?" run ./suite.json --agents rando
+  refuses 3 "the suite 'small' has no cluster 'cpu-gpu'" run ./suite.json --clusters cpu-gpu
+}
+
+@test "parts of a suite are divided among machines and merged as the suite is" {
+  suite suite.json 5 ./tiny.json
+  tiny_graph tiny.json
+  local part=(--agents random,hill-climb)
+  "$EMPLACE" run ./suite.json "${part[@]}" -q -o whole --json >whole.json
+  "$EMPLACE" run ./suite.json "${part[@]}" -q -o one --shard 1/2 >/dev/null
+  "$EMPLACE" run ./suite.json "${part[@]}" -q -o two --shard 2/2 >/dev/null
+  "$EMPLACE" run ./suite.json --agents random -q -o other --shard 2/2 >/dev/null
+  answers 3 merge one other -o wrong
+  "$EMPLACE" merge one two -o both
+  answers 0 report both --json
+  holds 'd["tables"] == json.load(open("whole.json"))["tables"]'
+}

@@ -53,6 +53,77 @@ load cli.bash
   refuses 2 "batch" show inception-v3:bach=3
 }
 
+@test "numbers may be written as 1e3, and times as 2m" {
+  local problem=(inception-v3 --cluster p2-8xlarge-2 --agent hill-climb)
+  answers 0 place "${problem[@]}" --evaluations 1e2 --json
+  holds 'd["evaluations"] == 100'
+  answers 0 place "${problem[@]}" --time-limit 0.001m -o p.json
+  answers 0 simulate inception-v3 --cluster p2-8xlarge-2 --agent heft --time-limit 1h
+  refuses 2 "--evaluations: expected a whole number from 1 to 1000000000, such as 10000 or 1e4, found '10k'" \
+    place "${problem[@]}" --evaluations 10k
+  refuses 2 "found '1.5'" place "${problem[@]}" --evaluations 1.5
+  refuses 2 "found '1e-1'" place "${problem[@]}" --evaluations 1e-1
+  refuses 2 "found '1e99'" place "${problem[@]}" --evaluations 1e99
+  local time
+  for time in -3 0 nan inf 1d h; do
+    refuses 2 "--time-limit: expected a time above 0, such as 90 (seconds), 90s, 2m or 1h, found '$time'" \
+      place "${problem[@]}" "--time-limit=$time"
+  done
+  refuses 2 "--groups: expected a whole number from 1 to" place "${problem[@]}" --groups 0
+  refuses 2 "--threads: expected a whole number from 1 to 1024, found '0'" list agents --threads 0
+}
+
+@test "an option before its command is told to go after it" {
+  refuses 2 "'--cluster' goes after the command: emplace place ... --cluster ..." \
+    --cluster p2-8xlarge-2 place inception-v3
+  refuses 2 "'--evaluations' goes after the command, one of emplace run, emplace place" --evaluations=5
+  answers 0 --json place inception-v3 --cluster p2-8xlarge-2 --agent heft
+  holds 'd["status"] == "ok"'
+}
+
+@test "a name of another kind is told to be one" {
+  refuses 3 "'placeto' is an agent, expected a graph" \
+    train inception-v3 placeto --cluster p2-8xlarge-2 --episodes 1 -o p.json
+  refuses 3 "'p2-8xlarge-2' is a cluster, expected a graph" place p2-8xlarge-2 --cluster vgg-16
+  refuses 3 "'vgg-16' is a graph, expected a cluster" place vgg-16 --cluster vgg-16
+  refuses 3 "'heft' is an agent, expected a grouping" show vgg-16 --grouping heft
+  refuses 3 "'vgg-16' is a graph, expected a suite" run vgg-16
+  refuses 3 "'quickstart' is a suite, expected an agent" \
+    place vgg-16 --cluster p2-8xlarge-2 --agent quickstart
+  refuses 3 "to run a program as an agent: exec:python3 ./my.py" \
+    place vgg-16 --cluster p2-8xlarge-2 --agent ./my.py
+  refuses 3 "to run a program as an agent: exec:./mine" \
+    place vgg-16 --cluster p2-8xlarge-2 --agent ./mine
+  refuses 3 "to add the agents of a plug-in: --plugin ./mine.so" \
+    place vgg-16 --cluster p2-8xlarge-2 --agent ./mine.so
+}
+
+@test "a placement of another problem is told to be one" {
+  "$EMPLACE" place vgg-16 --cluster p2-8xlarge-4 --agent round-robin -o p.json
+  refuses 3 "p.json: a placement of 'vgg-16', this is 'resnet-50'" \
+    simulate resnet-50 --cluster p2-8xlarge-4 --placement p.json
+  refuses 3 "p.json: a placement on 'p2-8xlarge-4', this is 'p2-8xlarge-2'" \
+    simulate vgg-16 --cluster p2-8xlarge-2 --placement p.json
+}
+
+@test "place tells how to repeat a search, which repeats on any number of threads" {
+  local problem=(inception-v3 --cluster p2-8xlarge-2)
+  answers 0 place "${problem[@]}" --seed 7 --time-limit 1s -o p.json
+  [[ "${lines[-1]}" == "  emplace place inception-v3 --cluster p2-8xlarge-2 -o p.json --evaluations "*" --seed 7" ]]
+  local again
+  read -ra again <<<"${lines[-1]}"
+  "$EMPLACE" "${again[@]:1}" -j 1
+  mv p.json first.json
+  "$EMPLACE" "${again[@]:1}" -j 2
+  cmp first.json p.json
+}
+
+@test "place and simulate tell the same lower bound" {
+  "$EMPLACE" place resnet-50 --cluster p2-8xlarge-2 --agent heft --json -o p.json >placed.json
+  answers 0 simulate resnet-50 --cluster p2-8xlarge-2 --placement p.json --json
+  holds 'd["bound_us"] == json.load(open("placed.json"))["bound_us"]'
+}
+
 @test "options that do not go together are usage errors" {
   refuses 2 "--cases" simulate
   refuses 2 "give --cases FILE, --placement FILE, or GRAPH with --cluster and --agent" simulate inception-v3 --cluster p2-8xlarge-2

@@ -8,6 +8,9 @@ the commands before it printed, so the page shows no figures of yesterday.
 
     <!-- not run: takes an hour -->
     <!-- printed -->
+    <!-- written to: suite.json -->
+
+The last is before a block that the reader writes into a file: so does this.
 
 With --update, such a block becomes all that the commands since the last one printed, and a file of docs/ that a page
 compares with `cmp WRITTEN COMMITTED` becomes the one that was written.
@@ -23,6 +26,7 @@ import tempfile
 LIMIT_S = 300
 TRACE = "+ "  # what bash writes before each command that it runs
 NOT_RUN = re.compile(r"<!-- not run: (\S.*?) *-->")
+WRITTEN = re.compile(r"<!-- written to: (\S+) -->")
 
 
 class Block:
@@ -32,6 +36,8 @@ class Block:
         marker = NOT_RUN.fullmatch(comment)
         self.not_run = marker.group(1) if marker else ""
         self.is_printed = comment == "<!-- printed -->"
+        file = WRITTEN.fullmatch(comment)
+        self.file = file.group(1) if file else ""
         self.language, self.line, self.comment, self.text = language, line, comment, ""
 
 
@@ -92,7 +98,7 @@ def write_printed(block, said, page):
 def main():
     root, program, name = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
     is_update = sys.argv[4:] == ["--update"]
-    blocks = [block for block in read_blocks(root / name) if block.language == "sh" or block.is_printed]
+    blocks = [block for block in read_blocks(root / name) if block.language == "sh" or block.is_printed or block.file]
     skipped = [block for block in blocks if block.not_run]
     said, since = "", ""
     for block in skipped:
@@ -105,6 +111,9 @@ def main():
         os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
         for block in blocks:
             if block.not_run:
+                continue
+            if block.file:
+                (folder / block.file).write_text(block.text)
                 continue
             if block.is_printed:
                 if is_update:

@@ -46,6 +46,7 @@ run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK_DIR}/my-agent/build --output-on-fai
 set(plugin ${WORK_DIR}/my-agent/build/my_agent.so)
 execute_process(COMMAND ${emplace} --plugin ${plugin} show my-agent OUTPUT_VARIABLE listing
                 COMMAND_ERROR_IS_FATAL ANY)
+run(${emplace} --plugin ${plugin} dev check-agent my-agent)
 if(NOT listing MATCHES "moves +1 +groups that move at a time")
   message(FATAL_ERROR "the plug-in is not shown: ${listing}")
 endif()

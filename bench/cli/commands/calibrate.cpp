@@ -3,6 +3,7 @@
 #include "help_text.hpp"
 #include "machine/calibration_report.hpp"
 #include "machine/measuring_progress.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
 #include "python_package.hpp"
 #include "stop_signal.hpp"
@@ -180,7 +181,7 @@ void add_calibrate(CLI::App& app, Action& action) {
                  "Compute in float32 on GPUs, not in TF32 as frameworks do")
       ->group("Measurement");
   command->add_option("--runs", options->sampling.runs, "Runs of each op and copy")
-      ->check(CLI::Range(1, 10000))
+      ->transform(whole_number_from(1, 10000))
       ->type_name("N")
       ->capture_default_str()
       ->group("Measurement");
@@ -191,7 +192,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   command
       ->add_option("--max-copy", options->sampling.max_copy_bytes,
                    "Largest copy to measure in bytes")
-      ->check(CLI::Range(kMinMaxCopy, std::int64_t{1} << 40))
+      ->transform(whole_number_from(kMinMaxCopy, std::int64_t{1} << 40))
       ->type_name("BYTES")
       ->capture_default_str()
       ->group("Measurement");

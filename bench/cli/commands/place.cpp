@@ -1,6 +1,7 @@
 #include "allowed_threads.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
+#include "numbers.hpp"
 #include "step/exported_step.hpp"
 #include "step/memory_overflow.hpp"
 #include "step/placed_step.hpp"
@@ -11,11 +12,12 @@
 #include <emplace/bench/threads.hpp>
 #include <emplace/sim/placement_file.hpp>
 
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace emplace::cli {
 namespace {
@@ -34,6 +36,51 @@ PlacedStep place(ProblemOptions problem, const AgentOptions& agent, const Policy
                              : place_with_policy(problem, policy);
 }
 
+// The clock decides how a search under a time limit goes on, by more than its end: phases, the
+// temperature and the number of searches side by side depend on it. Returns the command of a search
+// with as many evaluations, which every machine repeats.
+std::string repeatable(const PlacedStep& step, const AgentOptions& agent,
+                       const std::vector<std::string>& arguments) {
+  if (!agent.time_limit_s || step.evaluations == 0 || step.is_optimal()) {
+    return "";
+  }
+  std::string command = "emplace";
+  for (std::size_t at = 1; at < arguments.size(); ++at) {
+    const std::string& argument = arguments[at];
+    if (argument == "--time-limit" || argument == "--seed") {
+      ++at;
+    } else if (!argument.starts_with("--time-limit=") && !argument.starts_with("--seed=")) {
+      command += ' ' + escape_shell(argument);
+    }
+  }
+  return fmt::format(
+      "\nA time limit gives another placement on each run. As many evaluations give the same one "
+      "on\neach run and machine, though perhaps not this one:\n"
+      "  {} --evaluations {} --seed {}\n",
+      command, step.evaluations, agent.seed);
+}
+
+// Writes the placement to `output` or, if that is empty, into the answer or instead of it.
+void answer(const PlacedStep& step, bool is_written, const std::string& output, bool json,
+            const std::string& more) {
+  const std::string file =
+      is_written ? write_placement_json(step.problem(), step.record.placement) : "";
+  if (is_written && !output.empty()) {
+    write_answer(output, file);
+  }
+  if (json) {
+    Json facts = to_json(step);
+    if (is_written && output.empty()) {
+      facts.add("placement", Json::of_text(file));
+    }
+    print_json(facts);
+  } else if (is_written && output.empty()) {
+    print(escape_json(file));
+  } else {
+    print_text(to_text(step) + more);
+  }
+}
+
 }  // namespace
 
 void add_place(CLI::App& app, Action& action) {
@@ -43,6 +90,7 @@ void add_place(CLI::App& app, Action& action) {
     PolicyOptions policy;
     std::string format;  // of another program, or empty
     std::string output;
+    bool force = false;
   };
   CLI::App* command = app.add_subcommand("place", "Find a good placement of a graph, and write it");
   command->group("Place a graph");
@@ -80,7 +128,7 @@ void add_place(CLI::App& app, Action& action) {
       ->add_option("--episodes", options->policy.episodes,
                    "Continue to train the policy for this many episodes on this graph")
       ->needs(policy)
-      ->check(CLI::Range(std::int64_t{1}, kMaxEpisodes))
+      ->transform(whole_number_from(1, kMaxEpisodes))
       ->type_name("N")
       ->group("Placement")
       ->default_str("the policy stays as it is");
@@ -100,6 +148,10 @@ void add_place(CLI::App& app, Action& action) {
       ->group("Placement");
   add_output(*command, options->output, "Write the placement here")
       ->default_str("standard output; with --json part of the answer");
+  command
+      ->add_flag("--force", options->force,
+                 "Write the placement also if it does not fit into memory, and exit with 0")
+      ->group("Output");
   command->callback([options, command, &action] {
     options->policy.seed = options->agent.seed;
     if (options->agent.agent.empty()) {
@@ -119,25 +171,16 @@ void add_place(CLI::App& app, Action& action) {
       });
       note_guesses(step);
       note_out_of_memory(step);
+      const bool is_written = step.record.status == StepStatus::kOk || options->force;
+      if (!is_written) {
+        note("  The placement is not written (--force writes it).");
+      }
+      answer(step, is_written, options->output, json,
+             repeatable(step, options->agent, invocation.arguments));
       // A search that was stopped still has its best placement.
-      const Outcome outcome = step.was_stopped ? Outcome::kInterrupted : Outcome::kOk;
-      const std::string file = write_placement_json(step.problem(), step.record.placement);
-      if (options->output.empty() && !json) {
-        print(escape_json(file));
-        return outcome;
-      }
-      Json answer = to_json(step);
-      if (options->output.empty()) {
-        answer.add("placement", Json::of_text(file));
-      } else {
-        write_answer(options->output, file);
-      }
-      if (json) {
-        print_json(answer);
-      } else {
-        print_text(to_text(step));
-      }
-      return outcome;
+      return step.was_stopped ? Outcome::kInterrupted
+             : is_written     ? Outcome::kOk
+                              : Outcome::kOutOfMemory;
     };
   });
 }

@@ -13,6 +13,7 @@
 #include <emplace/base/escape.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/shard.hpp>
+#include <emplace/bench/suite_filter.hpp>
 #include <emplace/bench/suite_run.hpp>
 
 #include <CLI/Validators.hpp>
@@ -25,6 +26,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -42,7 +44,32 @@ struct RunOptions {
   std::string shard;
   bool dry_run = false;
   std::vector<std::string> python;
+  bench::SuiteFilter filter;
+  std::int64_t evaluations = 0;  // 0: as the suite says
 };
+
+bench::Suite load_suite(const RunOptions& options) {
+  bench::SuiteFilter filter = options.filter;
+  if (options.evaluations > 0) {
+    filter.max_evaluations = options.evaluations;
+  }
+  return bench::narrowed(bench::load_suite(options.suite), filter);
+}
+
+// The options that choose a part of the suite, to be typed again.
+std::string filter_text(const RunOptions& options) {
+  std::string text;
+  const auto add = [&](std::string_view option, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      text += fmt::format(" {} {}", option, escape_shell(name));
+    }
+  };
+  add("--graphs", options.filter.graphs);
+  add("--clusters", options.filter.clusters);
+  add("--agents", options.filter.agents);
+  return options.evaluations > 0 ? fmt::format("{} --evaluations {}", text, options.evaluations)
+                                 : text;
+}
 
 // Returns the n-th default folder of a suite: results/NAME, results/NAME-2, ...
 std::string default_folder(const std::string& suite, int number) {
@@ -158,7 +185,7 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
                   "--dry-run writes nothing: --output is the run that --resume would continue (see "
                   "emplace run --help)");
     }
-    const bench::Suite suite = bench::load_suite(options.suite);
+    const bench::Suite suite = load_suite(options);
     dry_run(suite, seed, shard, options.resume ? choose_folder(options, suite.name, shard) : "",
             invocation.json);
     return Outcome::kOk;
@@ -174,7 +201,7 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
       throw Error(ErrorCode::kUsage,
                   "--python: agents in Python run on one machine, not under mpirun");
     }
-    suite = bench::load_suite(options.suite);
+    suite = load_suite(options);
     loaded = std::make_unique<bench::SuiteRun>(suite, seed, shard);
     return loaded->fingerprint();
   });
@@ -208,9 +235,10 @@ Outcome run(const RunOptions& options, const Invocation& invocation) {
   const bench::Report report =
       bench::make_report(bench::read_store(folder), bench::shipped_best_known());
   if (report.cells_finished < report.cells_total) {
-    const std::string go_on = fmt::format(
-        "continue with: emplace run {} -o {} --seed {}{} --resume", escape_shell(options.suite),
-        escape_shell(folder), options.seed, shard.is_whole() ? "" : " --shard " + shard.text());
+    const std::string go_on =
+        fmt::format("continue with: emplace run {} -o {} --seed {}{}{} --resume",
+                    escape_shell(options.suite), escape_shell(folder), options.seed,
+                    filter_text(options), shard.is_whole() ? "" : " --shard " + shard.text());
     if (!faults.empty() && !stop) {
       print_error(
           fmt::format("emplace: {}; {}", bench::describe(faults, suite_run.cells().size()), go_on));
@@ -238,7 +266,8 @@ void add_run(CLI::App& app, Action& action) {
   command->group("Experiments");
   set_examples(*command,
                {"emplace run quickstart", "emplace run quickstart -o results/again --seed 1",
-                "emplace run quickstart --dry-run", "emplace run quickstart --shard 1/4"});
+                "emplace run quickstart --dry-run", "emplace run quickstart --shard 1/4",
+                "emplace run quickstart --agents heft,metis --clusters p2-8xlarge-2"});
   const auto options = std::make_shared<RunOptions>();
   command->add_option("SUITE", options->suite, "Name (emplace list suites), or a suite file")
       ->required()
@@ -260,6 +289,20 @@ void add_run(CLI::App& app, Action& action) {
                  "Show cells, evaluations, time of simulation and disk use without running "
                  "anything. With --resume: for the remaining cells.")
       ->excludes(python);
+  const auto add_names = [&](const char* option, std::vector<std::string>& names,
+                             const char* what) {
+    command->add_option(option, names, what)
+        ->allow_extra_args(false)
+        ->type_name("NAME,...")
+        ->group("Part of the suite");
+  };
+  add_names("--graphs", options->filter.graphs, "Only these graphs, or families of them");
+  add_names("--clusters", options->filter.clusters, "Only these clusters");
+  add_names("--agents", options->filter.agents, "Only these agents, as reports call them");
+  add_evaluations(*command, options->evaluations)
+      ->description("How many placements each agent may simulate for a graph and cluster")
+      ->default_str("as the suite says")
+      ->group("Part of the suite");
   add_seed(*command, options->seed);
   add_output(*command, options->output, "Folder of the results", "DIR")
       ->default_str("results/SUITE, then results/SUITE-2, ...");

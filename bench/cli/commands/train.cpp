@@ -1,6 +1,7 @@
 #include "allowed_threads.hpp"
 #include "command.hpp"
 #include "help_text.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
 #include "picture_file.hpp"
 #include "stop_signal.hpp"
@@ -15,7 +16,6 @@
 #include <emplace/bench/training.hpp>
 #include <emplace/graphs/catalog.hpp>
 
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 #include <array>
@@ -284,14 +284,14 @@ void add_train(CLI::App& app, Action& action) {
   add_grouping_options(*command, options->grouping);
   command->add_option("--episodes", options->episodes, "Episodes on each graph and cluster")
       ->required()
-      ->check(CLI::Range(std::int64_t{1}, kMaxEpisodes))
+      ->transform(whole_number_from(1, kMaxEpisodes))
       ->type_name("N")
       ->group("Training");
   command
       ->add_option("--patience", options->patience,
                    "Stop after N episodes for each graph and cluster without a better placement "
                    "for any; 0: never")
-      ->check(CLI::Range(std::int64_t{0}, kMaxEpisodes))
+      ->transform(whole_number_from(0, kMaxEpisodes))
       ->type_name("N")
       ->group("Training")
       ->capture_default_str();
@@ -308,11 +308,11 @@ void add_train(CLI::App& app, Action& action) {
       ->group("Output");
   command
       ->add_option("--checkpoint-every", options->checkpoint_every_s,
-                   "Seconds between two writes of all files, OUTPUT.checkpoint included; 0: write "
+                   "Time between two writes of all files, OUTPUT.checkpoint included; 0: write "
                    "at each update")
-      ->check(CLI::Range(0.0, 1e9))
-      ->type_name("S")
-      ->default_str(fmt::format("{}", kDefaultCheckpointSeconds))
+      ->transform(duration(true))
+      ->type_name("TIME")
+      ->default_str(fmt::format("{}s", kDefaultCheckpointSeconds))
       ->group("Output");
   command->callback([options, &action] {
     action = [options](const Invocation& invocation) { return run(*options, invocation); };

@@ -1,12 +1,12 @@
 #include "draws_report.hpp"
 
+#include "numbers.hpp"
 #include "terminal.hpp"
 
 #include <emplace/base/json.hpp>
 #include <emplace/bench/placement_format.hpp>
 
 #include <CLI/App.hpp>
-#include <CLI/Validators.hpp>
 #include <fmt/format.h>
 
 #include <array>
@@ -50,7 +50,7 @@ void add_draw_options(CLI::App& command, DrawFlags& flags) {
       command
           .add_option("--draws", flags.draws,
                       "Simulate this many draws of the costs that have a relative deviation")
-          ->check(CLI::Range(std::int64_t{1}, kMaxDraws))
+          ->transform(whole_number_from(1, kMaxDraws))
           ->type_name("N")
           ->group("Uncertain costs");
   command

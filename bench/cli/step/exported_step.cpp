@@ -87,9 +87,7 @@ Problem by_op(const ProblemOptions& problem) {
 class ExportSearch {
  public:
   ExportSearch(const bench::PlacementFormat& format, const ProblemOptions& problem)
-      : format_(format),
-        problem_(by_op(problem)),
-        simulator_(problem_) {}
+      : format_(format), problem_(by_op(problem)), simulator_(problem_) {}
 
   const Problem& problem() const { return problem_; }
   const std::optional<Exported>& best() const { return best_; }
@@ -173,9 +171,9 @@ PlacedStep place_for_format(const std::string& name, const ProblemOptions& probl
     search.consider(bench::op_by_op(found.problem(), found.record.placement));
   }
   if (!search.best()) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{} can express no placement that was found: {}", name,
-                            search.refused()));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("{} can express no placement that was found: {}", name, search.refused()));
   }
   agents::Budget::Limits limits{.stop = &stop_on_signal()};
   if (each.time_limit_s) {

@@ -3,7 +3,10 @@
 #include "terminal.hpp"
 
 #include <emplace/agents/agent.hpp>
+#include <emplace/base/error.hpp>
 #include <emplace/base/escape.hpp>
+#include <emplace/base/params.hpp>
+#include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/text_table.hpp>
 #include <emplace/bench/unit_text.hpp>
 #include <emplace/graphs/catalog.hpp>
@@ -16,12 +19,14 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace emplace::cli {
 namespace {
 
 constexpr std::size_t kNamedTensors = 3;
+constexpr std::int64_t kNamedBytes = 1'000'000;  // less is 0.000 GB
 
 std::string device_name(const PlacedStep& step, DeviceId device) {
   return escape_terminal(step.devices[device].name);
@@ -44,21 +49,18 @@ std::string room_for(const PlacedStep& step, std::int64_t bytes) {
       most = room;
     }
   }
-  return most >= bytes
-             ? fmt::format("{} has {} GB to spare", device_name(step, roomiest), gigabytes(most))
-         : all >= bytes
-             ? fmt::format("the other devices have {} GB to spare together", gigabytes(all))
-             : fmt::format(
-                   "the other devices have only {} GB to spare together, so the graph "
-                   "or its batch must shrink",
-                   gigabytes(all));
+  return all == 0 ? "no other device has room"
+         : most >= bytes
+             ? fmt::format("{} has room for {} GB", device_name(step, roomiest), gigabytes(most))
+             : fmt::format("the other devices have room for {}{} GB together",
+                           all >= bytes ? "" : "only ", gigabytes(all));
 }
 
 // "left:0 (0.822 GB), right (0.411 GB)", and the weights if they are among the most.
 std::string largest_to_text(const PlacedStep& step, const MemoryOverflow& overflow) {
   std::vector<std::string> parts;
   for (const Allocation& allocation : overflow.largest) {
-    if (parts.size() < kNamedTensors) {
+    if (parts.size() < kNamedTensors && allocation.bytes >= kNamedBytes) {
       parts.push_back(
           fmt::format("{} ({} GB)", tensor_name(step, allocation), gigabytes(allocation.bytes)));
     }
@@ -70,15 +72,101 @@ std::string largest_to_text(const PlacedStep& step, const MemoryOverflow& overfl
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// "a smaller batch (inception-v3:batch=N)" where the graph has such a parameter.
-std::string smaller_batch(const PlacedStep& step) {
-  const std::string name = step.graph.substr(0, step.graph.find(':'));
-  const GraphCatalog& catalog = GraphCatalog::global();
-  const std::vector<std::string> names = catalog.names();
+// A graph of the zoo with its parameters.
+struct ZooGraph {
+  Spec spec{};
+  Params params{};  // with defaults
+
+  bool has(std::string_view parameter) const { return params.values().contains(parameter); }
+
+  // The same with another value.
+  std::string with(const std::string& parameter, const std::string& value) const {
+    std::vector<std::string> pairs;
+    bool is_given = false;
+    for (const auto& [key, given] : spec.given) {
+      is_given = is_given || key == parameter;
+      pairs.push_back(fmt::format("{}={}", key, key == parameter ? value : given));
+    }
+    if (!is_given) {
+      pairs.push_back(fmt::format("{}={}", parameter, value));
+    }
+    return fmt::format("{}:{}", spec.name, fmt::join(pairs, ","));
+  }
+};
+
+std::optional<ZooGraph> zoo_graph(const PlacedStep& step) {
+  if (names_graph_file(step.graph)) {
+    return std::nullopt;
+  }
+  Spec spec = Spec::parse(step.graph);
+  Params params = resolve_params(GraphCatalog::global().find(spec.name).parameters, spec, "graph");
+  return ZooGraph{std::move(spec), std::move(params)};
+}
+
+// Says whether a graph has no proof that nothing fits on the step's cluster.
+bool may_fit(const PlacedStep& step, const std::string& graph) {
+  try {
+    return !find_memory_shortage(
+        bench::load_problem(graph, step.cluster, 0, std::string(kDefaultGrouping)));
+  } catch (const Error&) {
+    return false;  // the value does not go with others: micro-batches of a batch of 1
+  }
+}
+
+// The largest batch of half the size, a quarter, ... that may fit.
+std::optional<std::string> smaller_batch(const PlacedStep& step, const ZooGraph& graph) {
+  if (graph.has("batch")) {
+    for (auto batch = graph.params.get<std::int64_t>("batch") / 2; batch >= 1; batch /= 2) {
+      std::string smaller = graph.with("batch", std::to_string(batch));
+      if (may_fit(step, smaller)) {
+        return smaller;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// What no proof excludes where nothing fits on the cluster.
+std::vector<std::string> ways_out(const PlacedStep& step, const MemoryShortage& shortage) {
+  std::vector<std::string> ways;
+  if (const auto devices = least_devices(step.one_step())) {
+    ways.push_back(fmt::format("{} or more devices like {} (--cluster)", *devices,
+                               device_name(step, step.problem().placeable_devices().front())));
+  } else {
+    ways.push_back(
+        fmt::format("devices of {} GB or more (--cluster)", gigabytes(shortage.needed_bytes)));
+  }
+  const std::optional<ZooGraph> graph = zoo_graph(step);
+  if (!graph) {
+    if (shortage.op >= 0) {  // it is tensors that are too large, not weights alone
+      ways.emplace_back("a smaller batch, if the model has one");
+    }
+    return ways;
+  }
+  if (const auto smaller = smaller_batch(step, *graph)) {
+    ways.push_back(fmt::format("a smaller batch ({})", *smaller));
+  }
+  if (graph->has("dtype") && graph->params.get<std::string>("dtype") == "float32") {
+    if (const std::string half = graph->with("dtype", "float16"); may_fit(step, half)) {
+      ways.push_back(fmt::format("mixed precision ({})", half));
+    }
+  }
+  if (graph->has("recompute") && graph->params.get<std::string>("recompute") == "none") {
+    if (const std::string again = graph->with("recompute", "all"); may_fit(step, again)) {
+      ways.push_back(fmt::format("recomputation ({})", again));
+    }
+  }
+  return ways;
+}
+
+// "a smaller batch (inception-v3:batch=N)" where that would free memory of the full device.
+std::string batch_to_try(const PlacedStep& step, const MemoryOverflow& overflow) {
+  const std::optional<ZooGraph> graph = zoo_graph(step);
   const bool has_batch =
-      std::ranges::find(names, name) != names.end() &&
-      std::ranges::count(catalog.find(name).parameters, "batch", &ParamSpec::name) > 0;
-  return has_batch ? fmt::format("a smaller batch ({}:batch=N)", name) : "a smaller batch";
+      graph && graph->has("batch") && graph->params.get<std::int64_t>("batch") > 1;
+  return has_batch && overflow.persistent_bytes <= step.devices[overflow.device].capacity_bytes
+             ? fmt::format(", a smaller batch ({})", graph->with("batch", "N"))
+             : "";
 }
 
 // Says how the agent could decide on more groups; nothing if it decided on all there are.
@@ -110,31 +198,30 @@ std::string tensor_name(const PlacedStep& step, const Allocation& allocation) {
 }
 
 std::string to_text(const PlacedStep& step, const MemoryOverflow& overflow) {
-  return fmt::format("{} into the step {} needs {} GB more than its {} GB.",
-                     bench::time_text(overflow.at_us), device_name(step, overflow.device),
-                     gigabytes(overflow.bytes_over),
-                     gigabytes(step.devices[overflow.device].capacity_bytes));
+  const DeviceUse& device = step.devices[overflow.device];
+  return fmt::format(
+      "{} has {} GB and needs {} GB at its peak; it is full {}.",
+      device_name(step, overflow.device), gigabytes(device.capacity_bytes),
+      gigabytes(device.peak_bytes),
+      overflow.at_us > 0 ? bench::time_text(overflow.at_us) + " into the step" : "from the start");
 }
 
 std::string advice(const PlacedStep& step, const MemoryOverflow& overflow) {
   const DeviceUse& device = step.devices[overflow.device];
   const std::int64_t over_at_peak = bytes_over_at_peak(device);
-  std::string text = fmt::format("At its peak it needs {} GB more, which must move elsewhere: ",
-                                 gigabytes(over_at_peak));
   std::size_t tensors = 0;
   std::int64_t bytes = 0;
   while (tensors < overflow.largest.size() && bytes < over_at_peak) {
     bytes += overflow.largest[tensors++].bytes;
   }
-  if (overflow.persistent_bytes > device.capacity_bytes) {
-    text += "weights and optimizer slots alone are more than it has";
-  } else if (bytes < over_at_peak) {
-    text += "more than its largest tensors together";
-  } else {
-    text += tensors == 1 ? "as much as its largest tensor"
-                         : fmt::format("as much as its {} largest tensors", tensors);
-  }
-  return fmt::format("{}; {}.", text, room_for(step, over_at_peak));
+  const std::string what =
+      overflow.persistent_bytes > device.capacity_bytes
+          ? "weights and optimizer slots alone are more than it has"
+      : bytes < over_at_peak ? fmt::format("more than its {} largest tensors", tensors)
+      : tensors == 1         ? "as much as its largest tensor"
+                             : fmt::format("as much as its {} largest tensors", tensors);
+  return fmt::format("{} GB must go elsewhere: {}; {}.", gigabytes(over_at_peak), what,
+                     room_for(step, over_at_peak));
 }
 
 void note_out_of_memory(const PlacedStep& step) {
@@ -142,19 +229,18 @@ void note_out_of_memory(const PlacedStep& step) {
   if (!overflow) {
     return;
   }
-  note(escape_terminal(fmt::format("emplace: out of memory: {} {}", to_text(step, *overflow),
-                                   advice(step, *overflow))));
-  note(escape_terminal(
-      fmt::format("  Its memory then contains {}.", largest_to_text(step, *overflow))));
-  constexpr std::string_view kOtherCluster = "a cluster of more devices or memory (--cluster)";
+  const auto say = [](const std::string& line) { note(escape_terminal(line)); };
+  say(fmt::format("emplace: out of memory: {} {}", to_text(step, *overflow),
+                  advice(step, *overflow)));
+  say(fmt::format("  Its memory then contains {}.", largest_to_text(step, *overflow)));
   if (const auto shortage = find_memory_shortage(step.problem())) {
-    note(escape_terminal(
-        fmt::format("  No placement fits: {}.", describe(step.problem(), *shortage))));
-    note(fmt::format("  Try {}, {}.", kOtherCluster, smaller_batch(step)));
+    say(fmt::format("  No placement on {} fits: {}.", step.cluster,
+                    describe(step.problem(), *shortage)));
+    say(fmt::format("  These may fit: {}.", fmt::join(ways_out(step, *shortage), "; ")));
   } else {
-    note(fmt::format("  Try another {}, {}, {}{}.",
-                     step.from_file ? "placement" : "agent (--agent)", kOtherCluster,
-                     smaller_batch(step), finer_groups(step)));
+    say(fmt::format("  Try another {}, a cluster of more devices or memory (--cluster){}{}.",
+                    step.from_file ? "placement" : "agent (--agent)", batch_to_try(step, *overflow),
+                    finer_groups(step)));
   }
 }
 

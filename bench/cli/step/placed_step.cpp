@@ -33,6 +33,7 @@
 #include <set>
 #include <span>
 #include <system_error>
+#include <utility>
 
 namespace emplace::cli {
 namespace {
@@ -63,30 +64,24 @@ PlacedStep prepared(PlacedStep step, const ProblemOptions& options) {
   return step;
 }
 
-// Only the placement of a file may part ops that must share a device.
-bool keeps_colocation(const PlacedStep& step, const Placement& placement) {
-  const Problem& problem = step.problem();
-  return !step.from_file ||
-         bench::at_grouping(bench::group_graph(problem.graph(), 0, bench::kFinestGrouping), problem,
-                            placement);
-}
-
-std::optional<double> best_known_us(const PlacedStep& step, const Placement& placement) {
+std::optional<double> best_known_us(const PlacedStep& step) {
   const std::optional<bench::BestKnown> entry = bench::find_best_known(step.graph, step.cluster);
-  return entry && entry->step_hash == bench::step_hash_of(step.problem()) &&
-                 keeps_colocation(step, placement)
+  return entry && entry->step_hash == bench::step_hash_of(step.problem())
              ? std::optional(entry->step_time_us)
              : std::nullopt;
+}
+
+bool uses_only(const Placement& placement, std::span<const DeviceId> devices) {
+  return std::ranges::all_of(placement.devices(), [&](DeviceId device) {
+    return std::ranges::find(devices, device) != devices.end();
+  });
 }
 
 // Bounds are of the devices from which agents choose. A placement that uses others is held against
 // the bounds of all devices.
 void widen_bounds(PlacedStep& step, const Placement& placement) {
   const Problem& problem = step.problem();
-  const std::span<const DeviceId> expected = problem.used_devices();
-  if (std::ranges::any_of(placement.devices(), [&](DeviceId device) {
-        return std::ranges::count(expected, device) == 0;
-      })) {
+  if (!uses_only(placement, problem.used_devices())) {
     step.entry.bounds = lower_bounds(problem, problem.devices_by_name());
     if (step.overlap) {
       step.overlap->bound_us =
@@ -98,6 +93,16 @@ void widen_bounds(PlacedStep& step, const Placement& placement) {
 // Simulates the placement and fills in what the step gave.
 void simulate(PlacedStep& step, const Placement& placement) {
   const Problem& problem = step.problem();
+  // Only the placement of a file may part ops that must share a device.
+  bool keeps_colocation = true;
+  if (step.from_file && !step.overlap) {
+    Grouping finest = bench::group_graph(problem.graph(), 0, bench::kFinestGrouping);
+    keeps_colocation = bench::at_grouping(finest, problem, placement).has_value();
+    if (keeps_colocation) {
+      // Bounds that hold for such placements only: those that the agent had.
+      step.entry.bounds = lower_bounds(problem.regrouped(std::move(finest)));
+    }
+  }
   widen_bounds(step, placement);
   step.record = Simulator(problem).record(placement);
   const IdSpan<DeviceId, const std::int64_t> peak_bytes(std::span(step.record.peak_bytes));
@@ -122,8 +127,8 @@ void simulate(PlacedStep& step, const Placement& placement) {
   if (step.overlap) {
     step.overlap->throughput =
         measure_throughput(step.one_step(), placement, step.overlap->in_flight);
-  } else {
-    step.best_known_us = best_known_us(step, placement);
+  } else if (keeps_colocation) {
+    step.best_known_us = best_known_us(step);
   }
   const double step_time_us =
       step.overlap ? step.overlap->throughput.period_us : step.record.makespan_us;
@@ -448,8 +453,9 @@ std::string above_best_known_of(const PlacedStep& step) {
 }
 
 std::string above_bound_of(const PlacedStep& step) {
-  return step.is_optimal() ? "optimal"
-                           : fmt::format("{:.1f} % above the lower bound", step.gap() * 100);
+  return step.record.status != StepStatus::kOk ? "if memory sufficed"
+         : step.is_optimal()                   ? "optimal"
+                             : fmt::format("{:.1f} % above the lower bound", step.gap() * 100);
 }
 
 std::string step_time_text(const PlacedStep& step, std::string_view more_times) {
@@ -492,8 +498,8 @@ std::string to_text(const PlacedStep& step, std::string_view more_times) {
         step.decision_groups == groups ? "" : fmt::format(", decided on {}", step.decision_groups));
   }
   if (step.evaluations > 0) {
-    text += fmt::format("  evaluations  {} (best after {})\n", step.evaluations,
-                        step.evaluations_to_best);
+    text += fmt::format("  evaluations  {} placements simulated, the best was number {}\n",
+                        step.evaluations, step.evaluations_to_best);
   }
   using Align = TextTable::Align;
   TextTable table({{"device"},

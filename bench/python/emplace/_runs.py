@@ -77,15 +77,9 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] 
     return _place_problem(problem, **options)
 
 
-def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, **options: Any) -> Placed:
-    facts = place_and_tell_best(problem, agent, **options)
-    return Placed(*(facts[field] for field in Placed._fields))
-
-
-def place_and_tell_best(problem: _core.Problem, agent: AgentName, *, evaluations: Optional[int] = None,
-                        time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
-                        threads: int = 0) -> dict[str, Any]:
-    """Does the same, and returns a dict that also has the objective of the best evaluation, to within 0.2 %."""
+def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *, evaluations: Optional[int] = None,
+                   time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
+                   threads: int = 0) -> Placed:
     name = name_of(agent)
     if time_limit is None and evaluations is None and name == _DEFAULT_AGENT:
         time_limit = _DEFAULT_TIME_LIMIT
@@ -96,12 +90,13 @@ def place_and_tell_best(problem: _core.Problem, agent: AgentName, *, evaluations
     if evaluations < 0:
         raise UsageError(f"evaluations is {evaluations}, expected 0 or more")
     try:
-        return _core.place(problem, name, evaluations, time_limit, seed, start, threads)
+        facts = _core.place(problem, name, evaluations, time_limit, seed, start, threads)
     except UnsupportedError as error:
         cause = cause_of(str(error))
         if cause is not None:
             raise error from cause
         raise
+    return Placed(*(facts[field] for field in Placed._fields))
 
 
 class Report(NamedTuple):

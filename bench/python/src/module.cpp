@@ -11,6 +11,7 @@
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/bench/manifest.hpp>
+#include <emplace/bench/name_kinds.hpp>
 #include <emplace/bench/suite.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/profiles/cluster.hpp>
@@ -46,6 +47,7 @@ void raise(const char* name, const char* message) {
   PyErr_SetString(py::object(py::module_::import("emplace._errors").attr(name)).ptr(), message);
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the type that pybind11 takes
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) {
@@ -74,8 +76,9 @@ void load_plugin(const std::filesystem::path& path) {
 }  // namespace emplace::python
 
 PYBIND11_MODULE(_core, module) {
-  using namespace emplace;
+  using namespace emplace;  // NOLINT(google-build-using-namespace): the macro stands outside
   pybind11::register_exception_translator(python::translate);
+  bench::tell_name_kinds();
   python::bind_graph(module);
   python::bind_calibration(module);
   python::bind_problem(module);

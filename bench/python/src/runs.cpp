@@ -5,6 +5,7 @@
 
 #include <emplace/base/error.hpp>
 #include <emplace/base/random.hpp>
+#include <emplace/bench/agent_check.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/executor.hpp>
 #include <emplace/bench/report.hpp>
@@ -16,9 +17,11 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,10 +94,18 @@ py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t ev
   placed["evaluations"] = result.evaluations;
   placed["evaluations_to_best"] = result.evaluations_to_best;
   placed["decision_groups"] = result.decision_groups;
-  placed["best_objective_us"] = result.history.empty()
-                                    ? py::object(py::none())
-                                    : py::float_(result.history.back().evaluation.objective_us());
   return placed;
+}
+
+// Returns what the agent does not do, a line each.
+std::vector<std::string> mistakes_of(const std::string& agent) {
+  std::vector<std::string> mistakes;
+  run_interruptibly([&](const std::atomic<bool>& stop) {
+    for (bench::AgentCheck& check : bench::check_agent(agent, stop)) {
+      std::ranges::move(check.mistakes, std::back_inserter(mistakes));
+    }
+  });
+  return mistakes;
 }
 
 // The files in Python of the agents of a suite: name and text.
@@ -258,6 +269,7 @@ void run_interruptibly(const std::function<void(const std::atomic<bool>& stop)>&
 
 void bind_runs(py::module_& module) {
   module.def("place", place);
+  module.def("mistakes_of_agent", mistakes_of);
   module.def("run_suite", run_suite);
   module.def("read_run", read_run);
   module.def("report_text", report_text);

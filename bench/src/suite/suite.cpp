@@ -4,8 +4,13 @@
 #include <emplace/base/error.hpp>
 #include <emplace/bench/suite.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <deque>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace emplace::embedded {
 std::span<const Document> suites();
@@ -13,6 +18,8 @@ std::span<const Document> suites();
 
 namespace emplace::bench {
 namespace {
+
+constexpr std::size_t kMaxExtended = 10;
 
 JsonDocument open_suite(std::string_view name_or_path) {
   if (names_file(name_or_path)) {
@@ -34,14 +41,22 @@ JsonDocument open_extended(const JsonCursor& name) {
   }
 }
 
+// The suite that another extends, or nothing.
+std::optional<JsonCursor> extended_by(const JsonCursor& suite) {
+  return suite.is_object() ? suite.find("extends") : std::nullopt;
+}
+
 Suite read_suite(const JsonDocument& document) {
-  const JsonCursor root = document.root();
-  const std::optional<JsonCursor> name = root.is_object() ? root.find("extends") : std::nullopt;
-  if (!name) {
-    return suite_from_json(root, KnownNames::kRequired);
+  std::deque<JsonDocument> documents;
+  std::vector<JsonCursor> extended;
+  for (auto name = extended_by(document.root()); name; name = extended_by(extended.back())) {
+    if (extended.size() == kMaxExtended) {  // files may extend each other in a circle
+      name->fail(fmt::format("expected at most {} suites that extend one another", kMaxExtended));
+    }
+    documents.push_back(open_extended(*name));
+    extended.push_back(documents.back().root());
   }
-  const JsonDocument extended = open_extended(*name);
-  return suite_from_json(root, KnownNames::kRequired, extended.root());
+  return suite_from_json(document.root(), KnownNames::kRequired, extended);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <emplace/bench/suite.hpp>
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string_view>
 
 namespace emplace::bench {
@@ -20,10 +20,11 @@ inline constexpr std::int64_t kSuiteVersion = 1;
 /// can be read and reported without its agents.
 enum class KnownNames { kRequired, kAny };
 
-/// Reads the suite at `json`. Members that it lacks are those of `extended`, the suite that it
-/// extends, if there is one. Throws kFormat.
+/// Reads the suite at `json`. Members that it lacks are those of the first of `extended` that has
+/// them: the suite that it extends, the one that this extends, and so on. Of inherited members,
+/// what refers to graphs, clusters or agents that are no longer there is left out. Throws kFormat.
 Suite suite_from_json(const JsonCursor& json, KnownNames known_names,
-                      const std::optional<JsonCursor>& extended = std::nullopt);
+                      std::span<const JsonCursor> extended = {});
 
 /// Returns the suite as JSON.
 Json suite_to_json(const Suite& suite);

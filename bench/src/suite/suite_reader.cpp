@@ -1,4 +1,5 @@
 #include "suite_json.hpp"
+#include "suite_parts.hpp"
 
 #include <emplace/agents/registry.hpp>
 #include <emplace/base/error.hpp>
@@ -9,8 +10,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
+#include <span>
 #include <tuple>
+#include <utility>
 
 namespace emplace::bench {
 namespace {
@@ -23,20 +28,21 @@ constexpr double kMaxStepTimeS = 1e9;
 // A million cells of the cheapest agents take hours; a longer list is a mistake in the file.
 constexpr std::int64_t kMaxCells = 1'000'000;
 constexpr std::size_t kMaxNameLength = 64;
+constexpr std::string_view kRemovable[] = {"families", "policies", "baselines", "published"};
 
 using Names = std::vector<std::string>;
 
 // Reads a suite. What a name stands for is asked only where names must be known.
 class SuiteReader {
  public:
-  SuiteReader(const JsonCursor& json, KnownNames known_names,
-              const std::optional<JsonCursor>& extended)
+  SuiteReader(const JsonCursor& json, KnownNames known_names, std::span<const JsonCursor> extended)
       : json_(json), extended_(extended), known_names_(known_names) {}
 
   Suite read();
 
  private:
   std::optional<JsonCursor> find(std::string_view key) const;
+  bool is_own(std::string_view key) const { return json_.find(key).has_value(); }
   JsonCursor at(std::string_view key) const;
   template <class Check>
   void check_name(const JsonCursor& json, const Check& check) const;
@@ -47,7 +53,6 @@ class SuiteReader {
   void read_test_graph(const JsonCursor& name, const SuiteFamily& family);
   void read_policies(const JsonCursor& list);
   SuiteAgent read_agent(const JsonCursor& agent) const;
-  bool share_a_cell(const SuiteAgent& agent, const SuiteAgent& other) const;
   void read_policy_of(const JsonCursor& json, SuiteAgent& agent) const;
   void check_that_policies_are_used(const JsonCursor& list) const;
   void read_clusters(const JsonCursor& list);
@@ -57,12 +62,11 @@ class SuiteReader {
   void read_baselines(const JsonCursor& list);
   void read_published(const JsonCursor& published);
   PublishedFigure read_figure(const JsonCursor& figure) const;
-  bool has_agent(const std::string& label) const;
   void check_extended() const;
   void check_number_of_cells() const;
 
   const JsonCursor& json_;
-  const std::optional<JsonCursor>& extended_;
+  const std::span<const JsonCursor> extended_;  // nearest first
   KnownNames known_names_;
   Suite suite_;
   std::set<std::string> graphs_;  // seen so far
@@ -91,10 +95,15 @@ void expect_cluster(const std::string& name) {
   }
 }
 
-// Returns a member of the suite, or of the one that it extends.
+// Returns a member of the suite, or of the nearest that it extends. Null removes what is inherited.
 std::optional<JsonCursor> SuiteReader::find(std::string_view key) const {
   std::optional<JsonCursor> member = json_.find(key);
-  return member || !extended_ ? member : extended_->find(key);
+  for (std::size_t at = 0; !member && at < extended_.size(); ++at) {
+    member = extended_[at].find(key);
+  }
+  const bool is_removed =
+      member && member->is_null() && std::ranges::find(kRemovable, key) != std::end(kRemovable);
+  return is_removed ? std::nullopt : member;
 }
 
 JsonCursor SuiteReader::at(std::string_view key) const {
@@ -168,7 +177,8 @@ std::vector<std::string> SuiteReader::read_clusters_of_graph(const JsonCursor& g
     for (const JsonCursor& name : elements_of(*list)) {
       clusters.push_back(name.non_empty_text());
       insert_or_fail(seen, clusters.back(), name);
-      if (std::ranges::find(suite_.clusters, clusters.back()) == suite_.clusters.end()) {
+      if (is_own("graphs") &&
+          std::ranges::find(suite_.clusters, clusters.back()) == suite_.clusters.end()) {
         name.fail("'" + clusters.back() + "' is not one of the suite's clusters");
       }
     }
@@ -217,6 +227,17 @@ void SuiteReader::read_clusters(const JsonCursor& list) {
   }
 }
 
+// Names an agent by what tells it from others of the same label: "placeto zero-shot, 100".
+std::string distinct_name(const SuiteAgent& agent) {
+  std::string name = agent.policy.empty() ? agent.agent.text()
+                     : agent.learns       ? agent.policy + " fine-tuned"
+                                          : agent.policy + " zero-shot";
+  if (agent.max_evaluations) {
+    name += fmt::format(", {}", *agent.max_evaluations);
+  }
+  return agent.grouping.empty() ? name : fmt::format("{}, {}", name, agent.grouping);
+}
+
 void SuiteReader::read_agents(const JsonCursor& list) {
   if (list.is_text()) {
     if (list.text() != "*") {
@@ -229,28 +250,30 @@ void SuiteReader::read_agents(const JsonCursor& list) {
     }
     return;
   }
+  const std::vector<JsonCursor> elements = elements_of(list);
+  std::vector<SuiteAgent> read;
+  std::map<std::string, int> count_of;  // by label
+  for (const JsonCursor& element : elements) {
+    read.push_back(element.is_object() ? read_agent(element)
+                                       : SuiteAgent{.agent = read_agent_spec(element)});
+    ++count_of[read.back().label()];
+  }
   std::set<std::string> labels;
-  for (const JsonCursor& element : elements_of(list)) {
-    SuiteAgent agent =
-        element.is_object() ? read_agent(element) : SuiteAgent{.agent = read_agent_spec(element)};
-    insert_or_fail(labels, agent.label(), element);
-    if (std::ranges::any_of(suite_.agents,
-                            [&](const SuiteAgent& other) { return share_a_cell(agent, other); })) {
-      element.fail(fmt::format("'{}' with {} evaluations is already in the list",
-                               agent.agent.text(), suite_.evaluations_of(agent)));
+  for (std::size_t at = 0; at < elements.size(); ++at) {
+    SuiteAgent& agent = read[at];
+    if (agent.name.empty() && count_of[agent.label()] > 1) {
+      std::string name = distinct_name(agent);
+      agent.name = name == agent.agent.text() ? "" : std::move(name);
     }
+    if (std::ranges::any_of(suite_.agents, [&](const SuiteAgent& other) {
+          return share_a_cell(suite_, agent, other);
+        })) {
+      elements[at].fail(fmt::format("'{}' with {} evaluations is already in the list",
+                                    agent.agent.text(), suite_.evaluations_of(agent)));
+    }
+    insert_or_fail(labels, agent.label(), elements[at]);
     suite_.agents.push_back(std::move(agent));
   }
-}
-
-// Says whether two agents would be the same on a graph: their groupings may differ in name only.
-bool SuiteReader::share_a_cell(const SuiteAgent& agent, const SuiteAgent& other) const {
-  return agent.agent.text() == other.agent.text() &&
-         suite_.evaluations_of(agent) == suite_.evaluations_of(other) &&
-         agent.policy == other.policy && agent.learns == other.learns &&
-         std::ranges::any_of(suite_.graphs, [&](const SuiteGraph& graph) {
-           return suite_.grouping_of(graph, agent) == suite_.grouping_of(graph, other);
-         });
 }
 
 SuiteAgent SuiteReader::read_agent(const JsonCursor& json) const {
@@ -339,15 +362,11 @@ void SuiteReader::read_grouping(const JsonCursor& name) {
   });
 }
 
-bool SuiteReader::has_agent(const std::string& label) const {
-  return std::ranges::find(suite_.agents, label, &SuiteAgent::label) != suite_.agents.end();
-}
-
 void SuiteReader::read_baselines(const JsonCursor& list) {
   std::set<std::string> seen;
   for (const JsonCursor& name : elements_of(list)) {
     const std::string label = name.non_empty_text();
-    if (!has_agent(label)) {
+    if (is_own("baselines") && !has_agent(suite_, label)) {
       name.fail("'" + label + "' is not one of the suite's agents");
     }
     insert_or_fail(seen, label, name);
@@ -360,18 +379,8 @@ PublishedFigure SuiteReader::read_figure(const JsonCursor& figure) const {
   PublishedFigure read{.graph = figure.at("graph").text(),
                        .cluster = figure.at("cluster").text(),
                        .agent = figure.at("agent").text()};
-  const auto graph = std::ranges::find(suite_.graphs, read.graph, &SuiteGraph::graph);
-  if (graph == suite_.graphs.end()) {
-    figure.at("graph").fail("'" + read.graph + "' is not one of the suite's graphs");
-  }
-  if (std::ranges::find(suite_.clusters, read.cluster) == suite_.clusters.end()) {
-    figure.at("cluster").fail("'" + read.cluster + "' is not one of the suite's clusters");
-  }
-  if (!graph->is_placed_on(read.cluster)) {
-    figure.at("cluster").fail("'" + read.graph + "' is not placed on '" + read.cluster + "'");
-  }
-  if (!has_agent(read.agent)) {
-    figure.at("agent").fail("'" + read.agent + "' is not one of the suite's agents");
+  if (const auto misfit = misfit_of(suite_, read); misfit && is_own("published")) {
+    figure.at(misfit->member).fail(misfit->message);
   }
   if (const JsonCursor step = figure.at("step_time_s"); !step.is_text()) {
     read.step_time_s = step.number(0, kMaxStepTimeS);
@@ -402,14 +411,11 @@ void SuiteReader::read_published(const JsonCursor& published) {
 
 void SuiteReader::check_extended() const {
   const std::optional<JsonCursor> name = json_.find("extends");
-  if (name && !extended_) {
+  if (name && extended_.empty()) {
     name->fail("expected a suite that is written out in full, without extends");
   }
-  if (extended_) {
-    extended_->expect_schema(kSuiteSchema, kSuiteVersion);
-    if (name && extended_->find("extends")) {
-      name->fail("expected a suite that does not itself extend another");
-    }
+  for (const JsonCursor& extended : extended_) {
+    extended.expect_schema(kSuiteSchema, kSuiteVersion);
   }
 }
 
@@ -455,7 +461,7 @@ Suite SuiteReader::read() {
     read_policies(*policies);
   }
   read_agents(at("agents"));
-  if (policies) {
+  if (policies && is_own("policies")) {
     check_that_policies_are_used(*policies);
   }
   if (const auto baselines = find("baselines")) {
@@ -464,6 +470,12 @@ Suite SuiteReader::read() {
   if (const auto published = find("published")) {
     read_published(*published);
   }
+  if (!extended_.empty()) {
+    drop_misfits(suite_);
+    if (suite_.graphs.empty()) {
+      json_.fail("no graph of the extended suite is placed on these clusters");
+    }
+  }
   check_number_of_cells();
   return std::move(suite_);
 }
@@ -471,7 +483,7 @@ Suite SuiteReader::read() {
 }  // namespace
 
 Suite suite_from_json(const JsonCursor& json, KnownNames known_names,
-                      const std::optional<JsonCursor>& extended) {
+                      std::span<const JsonCursor> extended) {
   return SuiteReader(json, known_names, extended).read();
 }
 

@@ -1,15 +1,33 @@
 #include <emplace/base/error.hpp>
+#include <emplace/base/name_kinds.hpp>
 #include <emplace/base/utf8.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace emplace {
 namespace {
 
 // Number of names that a message lists where none is near.
 constexpr std::size_t kMaxListed = 12;
+
+std::vector<NameKind>& name_kinds() {
+  static std::vector<NameKind> kinds;
+  return kinds;
+}
+
+bool is_one_of(const NameKind& kind, std::string_view name) {
+  const std::vector<std::string> names = kind.names();
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string with_article(std::string_view noun) {
+  constexpr std::string_view kVowels = "aeiou";
+  const bool has_vowel = kVowels.find(noun.front()) != std::string_view::npos;
+  return fmt::format("{} {}", has_vowel ? "an" : "a", noun);
+}
 
 bool contains(std::string_view text, std::string_view part) {
   return !part.empty() && text.find(part) != std::string_view::npos;
@@ -73,6 +91,7 @@ std::vector<std::string> nearest_names(std::string_view name, std::span<const st
   struct Candidate {
     std::size_t distance;
     std::string name;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
     auto operator<=>(const Candidate&) const = default;
   };
   const std::string wanted = to_lower(name);
@@ -92,6 +111,7 @@ std::vector<std::string> nearest_names(std::string_view name, std::span<const st
   std::sort(candidates.begin(), candidates.end());
   candidates.resize(std::min(candidates.size(), count));
   std::vector<std::string> nearest;
+  nearest.reserve(candidates.size());
   for (Candidate& candidate : candidates) {
     nearest.push_back(std::move(candidate.name));
   }
@@ -117,8 +137,17 @@ std::string suggest_names(std::string_view name, std::span<const std::string> na
   return text + (names.size() > kMaxListed ? ", ..." : "");
 }
 
+void tell_name_kinds(std::vector<NameKind> kinds) { name_kinds() = std::move(kinds); }
+
 void throw_unknown_name(std::string_view what, std::string_view name,
                         std::span<const std::string> names) {
+  for (const NameKind& kind : name_kinds()) {
+    if (kind.what != what && is_one_of(kind, name)) {
+      throw Error(ErrorCode::kUnknownName,
+                  fmt::format("'{}' is {}, expected {}", name, with_article(kind.what),
+                              with_article(what)));
+    }
+  }
   throw Error(ErrorCode::kUnknownName,
               fmt::format("unknown {} '{}'{}", what, excerpt(name), suggest_names(name, names)));
 }

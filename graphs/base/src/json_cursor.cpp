@@ -324,6 +324,7 @@ bool JsonCursor::is_text() const { return value_->is_string(); }
 
 bool JsonCursor::is_boolean() const { return value_->is_boolean(); }
 bool JsonCursor::is_integer() const { return value_->is_number_integer(); }
+bool JsonCursor::is_null() const { return value_->is_null(); }
 
 void JsonCursor::fail(std::string_view message) const { fail_at(source_, pointer_, message); }
 

@@ -26,6 +26,23 @@ std::string list_of(const std::map<std::string, GraphFormat, std::less<>>& forma
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// "train=true" is no dimension but a parameter, misspelt.
+void expect_size(const GraphFormat& format, const std::string& key, const std::string& value) {
+  if (value.find_first_not_of("-0123456789") == std::string::npos) {
+    return;
+  }
+  std::vector<std::string> names;
+  names.reserve(format.read_parameters.size());
+  for (const ParamSpec& parameter : format.read_parameters) {
+    names.push_back(parameter.name);
+  }
+  throw Error(ErrorCode::kUsage,
+              fmt::format("reading format {}: {} is '{}', expected a whole number if it is one of "
+                          "the {}{}",
+                          format.name, excerpt(key), excerpt(value), format.other_parameters,
+                          suggest_names(key, names)));
+}
+
 bool can_read(const GraphFormat& format) { return format.read != nullptr; }
 bool can_write(const GraphFormat& format) { return format.write != nullptr; }
 
@@ -43,6 +60,7 @@ Spec with_others_gathered(const GraphFormat& format, const Spec& spec) {
                format.read_parameters.end()) {
       gathered.given.emplace_back(key, value);
     } else {
+      expect_size(format, key, value);
       others += fmt::format("{}{}:{}", others.empty() ? "" : ";", key, value);
     }
   }
@@ -72,6 +90,7 @@ void GraphFormats::add(GraphFormat format) {
 
 std::vector<std::string> GraphFormats::names() const {
   std::vector<std::string> result;
+  result.reserve(formats_.size());
   for (const auto& [name, format] : formats_) {
     result.push_back(name);
   }

@@ -35,7 +35,24 @@ class ShortageFinder {
     return of_all_devices();
   }
 
+  std::optional<std::int64_t> least_devices() {
+    if (of_one_device() || largest_bytes_ == 0) {
+      return std::nullopt;
+    }
+    std::int64_t devices = devices_for(needed_by_all().needed_bytes, largest_bytes_);
+    const std::vector<std::int64_t> sizes = persistent_sizes();
+    for (std::size_t at = 0; at < sizes.size() && sizes[at] > 0; ++at) {
+      devices = std::max(
+          devices, devices_for(static_cast<std::int64_t>(at) + 1, largest_bytes_ / sizes[at]));
+    }
+    return devices;
+  }
+
  private:
+  static std::int64_t devices_for(std::int64_t count, std::int64_t on_each) {
+    return (count + on_each - 1) / on_each;
+  }
+
   std::optional<MemoryShortage> of_one_device() {
     for (GroupId group = 0; group < problem_.num_groups(); ++group) {
       if (most_bytes(group) <= largest_bytes_) {
@@ -72,13 +89,19 @@ class ShortageFinder {
     return bytes;
   }
 
-  std::optional<MemoryShortage> of_packing() const {
+  // Of the groups, largest first.
+  std::vector<std::int64_t> persistent_sizes() const {
     std::vector<std::int64_t> sizes;
     sizes.reserve(index_of(problem_.num_groups()));
     for (GroupId group = 0; group < problem_.num_groups(); ++group) {
       sizes.push_back(problem_.group_persistent_bytes(group));
     }
     std::ranges::sort(sizes, std::greater{});
+    return sizes;
+  }
+
+  std::optional<MemoryShortage> of_packing() const {
+    const std::vector<std::int64_t> sizes = persistent_sizes();
     for (std::size_t at = 0; at < sizes.size() && sizes[at] > 0; ++at) {
       std::int64_t fitting = 0;
       for (const DeviceId device : problem_.used_devices()) {
@@ -97,6 +120,11 @@ class ShortageFinder {
   }
 
   std::optional<MemoryShortage> of_all_devices() {
+    const MemoryShortage needed = needed_by_all();
+    return needed.needed_bytes > memory_bytes_ ? std::optional(needed) : std::nullopt;
+  }
+
+  MemoryShortage needed_by_all() {
     MemoryShortage shortage{.kind = MemoryShortage::Kind::kAllDevices,
                             .needed_bytes = persistent_bytes_,
                             .memory_bytes = memory_bytes_};
@@ -111,7 +139,7 @@ class ShortageFinder {
         shortage.op = op;
       }
     }
-    return shortage.needed_bytes > memory_bytes_ ? std::optional(shortage) : std::nullopt;
+    return shortage;
   }
 
   const Problem& problem_;
@@ -129,6 +157,10 @@ std::string gigabytes(std::int64_t bytes) {
 
 std::optional<MemoryShortage> find_memory_shortage(const Problem& problem) {
   return ShortageFinder(problem).find();
+}
+
+std::optional<std::int64_t> least_devices(const Problem& problem) {
+  return ShortageFinder(problem).least_devices();
 }
 
 std::string describe(const Problem& problem, const MemoryShortage& shortage) {

@@ -36,6 +36,10 @@ struct MemoryShortage {
 /// and O(groups * (log groups + devices)).
 std::optional<MemoryShortage> find_memory_shortage(const Problem& problem);
 
+/// Returns how many devices with as much memory as the largest placeable one a placement needs at
+/// least, by the same proofs. Nothing if no number suffices.
+std::optional<std::int64_t> least_devices(const Problem& problem);
+
 /// Returns the proof in words.
 std::string describe(const Problem& problem, const MemoryShortage& shortage);
 

@@ -77,12 +77,13 @@ class JsonCursor {
   JsonDocument copy() const;
 
   /// Returns whether this is an array, an object, a text, a truth value, a whole number written
-  /// without a point.
+  /// without a point, null.
   bool is_array() const;
   bool is_object() const;
   bool is_text() const;
   bool is_boolean() const;
   bool is_integer() const;
+  bool is_null() const;
 
   /// Throws kFormat: "<source>: <pointer>: <message>".
   [[noreturn]] void fail(std::string_view message) const;
