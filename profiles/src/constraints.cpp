@@ -163,12 +163,13 @@ std::string with_constraints(std::string_view cluster, const Constraints& constr
 }
 
 void constrain(Cluster& cluster, const Constraints& constraints) {
+  std::vector<std::string> names;
+  names.reserve(cluster.devices.size());
+  for (const Device& device : cluster.devices) {
+    names.push_back(device.name);
+  }
   for (const std::string& text : constraints.pins) {
     auto [pattern, device] = halves(text, "pin", "SCOPE=DEVICE, for example 'block_1=gpu:0'");
-    std::vector<std::string> names;
-    for (const Device& one : cluster.devices) {
-      names.push_back(one.name);
-    }
     if (std::ranges::find(names, device) == names.end()) {
       throw_unknown_name(fmt::format("device of cluster {} to pin to", cluster.name), device,
                          names);

@@ -48,7 +48,7 @@ in_fish() {
   offers "simul" "simulate :none"
   offers "dev b" "best-known :none"
   offers "report --form" "--format :none"
-  offers "report --format " "terminal markdown html csv latex svg sqlite :none"
+  offers "report --format " "terminal markdown html csv latex svg png pdf sqlite :none"
   offers "report --format=m" "--format=markdown :none"
   offers "--color al" "always :none"
   offers "run --col" "--color :none"
@@ -160,7 +160,7 @@ print -r -- ${${text##*line-42 }%%-end*}' zsh "$scripts" "$1"
   command -v fish >/dev/null || skip "fish is not here"
   fish --no-execute "$scripts/emplace.fish"
   [ "$(in_fish 'emplace simul')" = simulate ]
-  [ "$(in_fish 'emplace report --format ')" = "csv html latex markdown sqlite svg terminal" ]
+  [ "$(in_fish 'emplace report --format ')" = "csv html latex markdown pdf png sqlite svg terminal" ]
   [ "$(in_fish 'emplace report --format=m')" = --format=markdown ]
   [ "$(in_fish 'emplace show inception-v3:ba')" = inception-v3:batch= ]
   [ "$(in_fish 'bin/emplace place --agent hill')" = hill-climb ]

@@ -48,7 +48,7 @@ END
   [[ "$output" == "h200: NVIDIA H200 SXM5"* ]]
   [[ "$output" == *"66.908 TFLOP/s in float32, 494.715 in TF32"* ]]
   [[ "$output" == *"stream        4150.0 GB/s by BabelStream; cache 52.4 MB"* ]]
-  [[ "$output" == *"in steps      1.03 times as long in float32, 1.43 in tf32, 1.23 in float16"* ]]
+  [[ "$output" == *"in steps      1.02 times as long in float32, 1.43 in tf32, 1.23 in float16"* ]]
   [[ "$output" == *"provenance    fitted"* ]]
   [[ "$output" =~ matmul\ +8\.39\ +87\.7\ %\ +73\.7\ % ]]
   [[ "$output" == *"conv2d, 3x3, tf32 (proxy: v100 float16)"* ]]

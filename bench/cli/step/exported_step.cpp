@@ -18,7 +18,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -90,7 +89,8 @@ class ExportSearch {
       : format_(format), problem_(by_op(problem)), simulator_(problem_) {}
 
   const Problem& problem() const { return problem_; }
-  const std::optional<Exported>& best() const { return best_; }
+  // Returns the best; its placement is empty if none was kept.
+  const Exported& best() const { return best_; }
 
   // Says why the last placement that was refused was.
   const std::string& refused() const { return refused_; }
@@ -106,7 +106,7 @@ class ExportSearch {
     }
     const SimResult& step = simulator_.run(exported.placement);
     exported.cost = {step.bytes_over, step.makespan_us};
-    if (best_ && exported.cost >= best_->cost) {
+    if (best_.placement.size() > 0 && exported.cost >= best_.cost) {
       return false;
     }
     best_ = std::move(exported);
@@ -123,12 +123,12 @@ class ExportSearch {
         if (budget.exhausted()) {
           return;
         }
-        Placement moved = best_->placement;
+        Placement moved = best_.placement;
         for (const OpId op : layers[at]) {
           moved[GroupId(op)] = device;
         }
         problem_.constrain(moved);
-        if (moved == best_->placement) {
+        if (moved == best_.placement) {
           continue;
         }
         budget.charge(1);
@@ -141,7 +141,7 @@ class ExportSearch {
   const bench::PlacementFormat& format_;
   Problem problem_;
   Simulator simulator_;
-  std::optional<Exported> best_;
+  Exported best_;
   std::string refused_;
 };
 
@@ -170,7 +170,7 @@ PlacedStep place_for_format(const std::string& name, const ProblemOptions& probl
     evaluations += found.evaluations;
     search.consider(bench::op_by_op(found.problem(), found.record.placement));
   }
-  if (!search.best()) {
+  if (search.best().placement.size() == 0) {
     throw Error(
         ErrorCode::kUnsupported,
         fmt::format("{} can express no placement that was found: {}", name, search.refused()));
@@ -185,7 +185,7 @@ PlacedStep place_for_format(const std::string& name, const ProblemOptions& probl
   agents::Budget budget(limits);
   search.climb(budget);
   PlacedStep best = place_op_by_op(
-      problem, write_placement_json(search.problem(), search.best()->placement), name);
+      problem, write_placement_json(search.problem(), search.best().placement), name);
   best.placed_by = fmt::format("{} for {}", agent.agent, name);
   best.evaluations = evaluations + budget.evaluations();
   best.was_stopped = stop_on_signal();
