@@ -299,7 +299,7 @@ void add_constraint_options(CLI::App& command, ProblemOptions& options) {
       .add_option("--granularity", options.constraints.granularity,
                   "Ops share a device whose scopes begin with the same N elements: 1 for whole "
                   "layers, more for their parts")
-      ->check(CLI::Range(std::int64_t{1}, kMaxGranularity))
+      ->transform(whole_number_from(1, kMaxGranularity))
       ->type_name("N")
       ->group("Constraints")
       ->default_str("none do");

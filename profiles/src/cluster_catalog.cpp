@@ -166,6 +166,10 @@ Cluster load_cluster(std::string_view name_or_path) {
   return cluster;
 }
 
+std::string_view without_cluster_parameters(std::string_view name_or_path) {
+  return without_parameters(name_or_path).first;
+}
+
 std::string without_framework(std::string_view name_or_path) {
   const bool has_parameters = without_parameters(name_or_path).first != name_or_path;
   return fmt::format("{}{}framework=false", name_or_path, has_parameters ? "," : ":");

@@ -302,6 +302,26 @@ TEST_F(ExecTest, GivesItsDescriptorsAndSignalsToNoProgram) {
   EXPECT_EQ(read_text_file(out), "3\nSigBlk:\t0000000000000000\n");
 }
 
+TEST_F(ExecTest, TellsConstraintsWhereThereAreAny) {
+  const auto groups_of = [&](const Cluster& cluster) {
+    const Problem problem(std::make_shared<const OpGraph>(test::chain_graph({1, 2, 3, 4}, 5)),
+                          Grouping({0, 1, 2, 3}), std::make_shared<const Cluster>(cluster));
+    const std::string out = folder_.path("constrained.json");
+    const std::string script =
+        fmt::format("{}head -n 1 > {}; echo '{{\"placement\": [0, 0, 0, 0]}}'", kHello, out);
+    place(agent(script), problem);
+    return nlohmann::json::parse(read_text_file(out)).at("problem").at("groups");
+  };
+  Cluster cluster = *test::make_cluster({});
+  EXPECT_FALSE(groups_of(cluster).contains("pinned"));
+  cluster.pins = {{.pattern = "op_1", .device = "gpu:1"}};
+  EXPECT_EQ(groups_of(cluster).at("pinned"), nlohmann::json({-1, 1, -1, -1}));
+  EXPECT_EQ(groups_of(cluster).at("together"), nlohmann::json::array());
+  cluster.together = {"op_[13]"};
+  EXPECT_EQ(groups_of(cluster).at("pinned"), nlohmann::json({-1, 1, -1, 1}));
+  EXPECT_EQ(groups_of(cluster).at("together"), nlohmann::json::parse("[[1, 3]]"));
+}
+
 TEST_F(ExecTest, TellsTheProblem) {
   const Problem problem = test::make_problem(
       test::make_graph({{.name = "a", .cost_us = 10, .output_bytes = 5, .scope = "first"},

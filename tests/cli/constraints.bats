@@ -79,3 +79,14 @@ assert devices["conv1.weight"] == "gpu:1", devices["conv1.weight"]'
     [ "$(devices_of "$layer" | wc -w)" = 1 ]
   done
 }
+
+@test "suites and policies take constrained clusters" {
+  echo '{"schema": "emplace-suite", "version": 1, "name": "constrained", "graphs": ["inception-v3:batch=4"],
+    "clusters": ["p2-8xlarge-2:pin=mixed_5b/*=gpu:1"], "agents": ["single-gpu"], "repetitions": 1}' >suite.json
+  answers 0 run ./suite.json -o results
+  answers 0 simulate --placement results --json
+  holds 'd["cluster"] == "p2-8xlarge-2:pin=mixed_5b/*=gpu:1" and d["devices"][1]["busy_us"] > 0'
+  sed -i 's/=gpu:1/=gpu:9/' suite.json
+  refuses 3 "gpu:9" run ./suite.json -o others
+  answers 0 train learned-search fork-join:width=2,stages=2 --cluster 'p2-8xlarge-4:exclude=gpu:1' --episodes 1 -o policy.json
+}

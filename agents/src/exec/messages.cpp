@@ -187,7 +187,7 @@ Json devices_of(const Problem& problem) {
 
 Json groups_of(const Problem& problem) {
   const auto by_group = [&](const auto& value) { return array_of(problem.num_groups(), value); };
-  return {
+  Json groups = {
       {"count", problem.num_groups()},
       {"names", by_group([&](GroupId group) { return first_op(problem, group).name; })},
       {"scopes", by_group([&](GroupId group) { return first_op(problem, group).scope; })},
@@ -202,6 +202,18 @@ Json groups_of(const Problem& problem) {
                              });
                            })},
       {"order", problem.group_order()}};
+  const GroupConstraints& constraints = problem.constraints();
+  if (!constraints.empty()) {
+    groups.add("pinned", by_group([&](GroupId group) { return constraints.pinned_device(group); }));
+    Json together = Json::array();
+    for (GroupId group = 0; group < problem.num_groups(); ++group) {
+      if (const auto tied = constraints.tied_to(group); !tied.empty() && tied.front() == group) {
+        together.push_back(tied);
+      }
+    }
+    groups.add("together", together);
+  }
+  return groups;
 }
 
 // A transfer takes a latency and a time for each byte.

@@ -41,6 +41,10 @@ void add_problem(MarkdownPage& page) {
        {"`groups.output_bytes`", "array", "all outputs of each group, if none were freed"},
        {"`groups.cost_us`", "array for each device", "cost of each group on that device"},
        {"`groups.order`", "array", "the groups in a topological order"},
+       {"`groups.pinned`", "array, under constraints",
+        "the device on which each group must be, or -1"},
+       {"`groups.together`", "array of arrays, under constraints",
+        "groups that must share a device, in topological order"},
        {"`edges`", "array of [producer, consumer, bytes]",
         "what one group hands to another; 0 bytes for pure order"},
        {"`transfers.model`", "text", "the transfer model of the cluster"},
@@ -48,7 +52,9 @@ void add_problem(MarkdownPage& page) {
        {"`transfers.us_per_byte`", "matrix, from by to", "time of each further byte"}});
   page.paragraph(
       "`placeable` says whether agents should use a device; a host CPU next to GPUs is not. A "
-      "device runs `slots` ops at the same time. Readers must ignore members that they do not "
+      "device runs `slots` ops at the same time. A placement that does not keep the constraints is "
+      "not refused: pinned groups go where they must be, and others to the device of the first "
+      "with which they must be together. Readers must ignore members that they do not "
       "know: others may be added without a new version.");
 }
 

@@ -21,7 +21,7 @@
 namespace emplace::cli {
 namespace {
 
-// Numbers of groups of which the picture of a graph may have a screen's size.
+// Into how many groups a graph is folded, one after the other, until its picture fits a screen.
 constexpr auto kFoldings = std::to_array<std::int64_t>({96, 64, 48, 32, 24, 16});
 constexpr double kScreenWidth = 1400;
 constexpr double kScreenHeight = 1100;

@@ -3,6 +3,7 @@
 #include <emplace/base/error.hpp>
 #include <emplace/bench/suite_filter.hpp>
 
+#include <boost/algorithm/string/split.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,13 +17,9 @@ bool is_called(const std::string& name, std::string_view wanted) {
   return name == wanted || std::string_view(name).substr(0, name.find(':')) == wanted;
 }
 
-std::vector<std::string> split_at_commas(std::string_view text) {
+std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  boost::algorithm::split(parts, text, [](char c) { return c == ','; });
   return parts;
 }
 

@@ -20,9 +20,10 @@ inline constexpr std::int64_t kSuiteVersion = 1;
 /// can be read and reported without its agents.
 enum class KnownNames { kRequired, kAny };
 
-/// Reads the suite at `json`. Members that it lacks are those of the first of `extended` that has
-/// them: the suite that it extends, the one that this extends, and so on. Of inherited members,
-/// what refers to graphs, clusters or agents that are no longer there is left out. Throws kFormat.
+/// Reads the suite at `json`. `extended` holds the suite that it extends, the one which that one
+/// extends, and so on. A member that is missing is inherited from the first of them that has it.
+/// What an inherited member says of graphs, clusters or agents that are no longer there is left
+/// out. Throws kFormat.
 Suite suite_from_json(const JsonCursor& json, KnownNames known_names,
                       std::span<const JsonCursor> extended = {});
 

@@ -25,8 +25,9 @@ bool has_agent(const Suite& suite, const std::string& label);
 /// in name only.
 bool share_a_cell(const Suite& suite, const SuiteAgent& agent, const SuiteAgent& other);
 
-/// Removes what refers to graphs, clusters or agents that the suite lacks: clusters of graphs,
-/// graphs on none, families without test graphs, policies of no agent, baselines, figures.
+/// Removes what no longer applies because graphs, clusters or agents are missing: clusters in the
+/// lists of graphs, graphs without a cluster, families without test graphs, policies that no agent
+/// uses, baselines and published figures.
 void drop_misfits(Suite& suite);
 
 }  // namespace emplace::bench

@@ -89,9 +89,8 @@ void expect_kebab_case(const JsonCursor& json) {
 }
 
 void expect_cluster(const std::string& name) {
-  const Names names = cluster_names();
-  if (!names_file(name) && !std::ranges::binary_search(names, name)) {
-    throw_unknown_name("cluster", name, names);
+  if (!names_file(without_cluster_parameters(name))) {
+    load_cluster(name);
   }
 }
 

@@ -11,8 +11,9 @@
 
 namespace emplace::bench {
 
-/// Says what is left of a suite. An empty list leaves all. A name is one of the suite's, or the
-/// part of it before the colon, which stands for all that have it, or several with commas between.
+/// Selects a part of a suite. An empty list selects everything. A name is one of the suite's, as a
+/// whole or only the part before its colon ("placeto" selects "placeto:preset=paper"); several may
+/// be separated by commas.
 struct SuiteFilter {
   std::vector<std::string> graphs{};  ///< or families
   std::vector<std::string> clusters{};

@@ -132,6 +132,9 @@ std::vector<std::string> cluster_names();
 /// (constraints.hpp). Throws kUnknownName, kIo, kFormat, or kUsage for wrong parameters.
 Cluster load_cluster(std::string_view name_or_path);
 
+/// Returns a name or path as for load_cluster(), without its parameters.
+std::string_view without_cluster_parameters(std::string_view name_or_path);
+
 /// Returns the text with which load_cluster() makes the same cluster without step factors.
 std::string without_framework(std::string_view name_or_path);
 
