@@ -881,7 +881,7 @@
       hint: "step time over that of this one, ours / published",
       importance: 1,
     })),
-    described.at(-1),
+    ...described.slice(-1),
   ].filter((column) => results.some((row) => !["", null, undefined].includes(column.value(row))));
   // The agent and its step come first on a phone.
   if (narrow()) columns.sort((a, b) => Boolean(b.swatch) * 2 + Boolean(b.isStep) - Boolean(a.swatch) * 2 - Boolean(a.isStep));
@@ -977,6 +977,7 @@
 
   // Chooses the columns: all are drawn once to see how wide they are.
   function fitColumns() {
+    if (data.compares_placements) return;
     fitting = columns;
     showTable();
     if (chosen || printing) return;
@@ -1708,7 +1709,8 @@
       step = found?.data ? JSON.parse(element(found.data).textContent) : null;
       selected = null;
       root.hidden = !found;
-      part("step-title").textContent = found?.agent ? `By ${found.agent} (cell ${found.cell})` : "";
+      const cell = found?.cell ? ` (cell ${found.cell})` : "";
+      part("step-title").textContent = found?.agent ? `By ${found.agent}${cell}` : "";
       part("step-missing").textContent = found?.missing ?? "";
       part("step-missing").hidden = Boolean(step);
       part("step").hidden = !step;
@@ -1817,6 +1819,7 @@
     });
     fillSelect(element("agent"), names);
     fillSelect(element("agent-next"), ["nothing", ...names]);
+    if (data.compares_placements) element("agent-next").value = 2;
     element("steps-left-out").textContent =
       names.length > 0 && names.length < table.rows.filter((row) => isNumber(row.step_time_us)).length
         ? "Only the fastest agents are listed: the steps of all take too much room. emplace simulate --placement DIR:CELL --trace step.svg draws any."
@@ -1826,6 +1829,11 @@
 
   function showProblem(at) {
     const table = report.tables[at];
+    if (!data.compares_placements) showFactsOf(table);
+    showStep(table);
+  }
+
+  function showFactsOf(table) {
     const winner = table.rows.find((row) => outcomeOf(row) === "ok");
     showFacts(element("problem-facts"), [
       ["fastest", winner ? winner.agent : "none fits"],
@@ -1837,7 +1845,6 @@
       ["family", table.family ?? ""],
     ]);
     showConvergence(table);
-    showStep(table);
   }
 
   // Shows the step of a row of the results.
@@ -1882,10 +1889,25 @@
     legends.forEach(({ entries, show }, id) => show(id, entries));
   }
 
-  showHead();
-  showOverview();
-  showLearning();
-  showResults();
+  // A page of compared placements has tables of its own, and steps.
+  function showPlacements() {
+    element("suite").textContent = report.suite;
+    element("kind").textContent = "emplace compare";
+    element("writer").textContent = "emplace compare --format html";
+    element("problem-head").textContent = "Steps";
+    const unused = ["summary", "sections", "verdict", "overview", "results", "run", "problem-choice", "problem-facts", "convergence"];
+    for (const id of [...unused, "curves-legend", "convergence-caption", "step-head"]) element(id).hidden = true;
+    element("placements").hidden = false;
+  }
+
+  if (data.compares_placements) {
+    showPlacements();
+  } else {
+    showHead();
+    showOverview();
+    showLearning();
+    showResults();
+  }
   showProblems();
   offerPictures();
   window.addEventListener("resize", () => {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # stderr is set by run
-# Two runs compared.
+# Two runs compared, and placements.
 
 load cli.bash
 
@@ -62,7 +62,10 @@ END
 
 @test "compare tells mistakes" {
   run_of r
-  refuses 2 "missing RUN_B" compare r
+  refuses 2 "SOURCE" compare r
+  refuses 2 "expected two runs, found 3" compare r r r
+  refuses 2 "--draws and HTML are for placements" compare r r --draws 5
+  refuses 2 "--draws and HTML are for placements" compare r r -o page.html
   refuses 2 "--threshold: expected a share such as 2% or 0.02, found 'two'" compare r r --threshold two
   refuses 2 "--threshold: expected a share" compare r r --threshold=-1%
   refuses 2 "--threshold: expected a share" compare r r --threshold 2%%
@@ -72,4 +75,52 @@ END
   cp -r r s
   sed -i 's/"step_hash": "0/"step_hash": "1/' s/manifest.json
   refuses 3 "step times cannot be compared" compare r s
+}
+
+# placements: two files of the tiny graph, together.json and apart.json.
+placements() {
+  tiny_graph tiny.json
+  for device in gpu:0 gpu:1; do
+    echo '{"schema": "emplace-placement", "version": 1, "cluster": "p2-8xlarge-2",
+      "devices": {"x": "gpu:0", "left": "gpu:0", "right": "'"$device"'", "sum": "gpu:0"}}' >"$device.json"
+  done
+  mv gpu:0.json together.json
+  mv gpu:1.json apart.json
+}
+
+@test "placements are compared with the first" {
+  placements
+  answers 0 compare together.json apart.json --graph ./tiny.json --json
+  holds 'd["placements"][0]["over_first"] == 0 > d["placements"][1]["over_first"]' \
+    '[(m["scope"], m["from"], m["to"], m["ops"]) for m in d["placements"][1]["moved"]] == [("right", "gpu:0", "gpu:1", 1)]' \
+    '[sum(l["bytes"] for l in p["links"]) for p in d["placements"]] == [0, 8000]' \
+    'all(abs(sum(x["path_us"] for x in p["devices"] + p["links"]) - p["step_time_us"]) < 1e-3 for p in d["placements"])'
+  answers 0 compare together.json apart.json --graph ./tiny.json
+  [[ "$output" == "Placements of "*"On the critical path [ms]"*"Moved from A to B"* ]]
+  answers 0 compare together.json apart.json together.json --graph ./tiny.json --format markdown
+  [[ "$output" == "# Placements of "*"Moved from A to B"* && "$output" != *"Moved from A to C"* ]]
+  answers 0 compare together.json apart.json --graph ./tiny.json -o page.html
+  [ -z "$output" ]
+  grep -q "compares_placements" page.html
+}
+
+@test "a cell of a run is compared with a file" {
+  run_of r
+  cell=$(python3 -c 'import json; print(next(cell["id"] for cell in map(json.loads, open("r/cells.jsonl"))
+    if (cell["agent"], cell["cluster"]) == ("single-gpu", "p2-8xlarge-2")))')
+  placements
+  answers 0 compare together.json "r:$cell" --graph ./tiny.json --json
+  holds 'd["placements"][0]["step_time_us"] == d["placements"][1]["step_time_us"]' \
+    'd["placements"][1]["moved"] == []'
+}
+
+@test "compare tells mistakes of placements" {
+  placements
+  refuses 2 "no graph is named" compare together.json apart.json
+  refuses 2 "--threshold is for runs" compare together.json apart.json --graph ./tiny.json --threshold 5%
+  refuses 3 "missing.json" compare together.json missing.json --graph ./tiny.json
+  refuses 2 "--seed requires --draws" compare together.json apart.json --graph ./tiny.json --seed 3
+  "$EMPLACE" place vgg-16 --cluster p2-8xlarge-2 --agent single-gpu -o vgg.json
+  "$EMPLACE" place resnet-50 --cluster p2-8xlarge-2 --agent single-gpu -o resnet.json
+  refuses 2 "vgg.json is of vgg-16, resnet.json of resnet-50: expected the same ops" compare vgg.json resnet.json
 }

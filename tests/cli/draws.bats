@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016,SC2154  # programs in single quotes; stderr is set by run
-# What uncertain costs make of a step: simulate --draws and --against.
+# What uncertain costs make of steps: --draws of simulate and compare.
 
 load cli.bash
 
@@ -33,10 +33,9 @@ placement() {
     'd["draws"]["uncertain_costs"] == 2 and d["draws"]["out_of_memory"] == 0' \
     'abs(d["draws"]["mean_us"] - d["step_time_us"]) < 5 * 141.4 / 1000**0.5' \
     'abs(d["draws"]["standard_deviation_us"] / 141.4 - 1) < 5 * 0.025' \
-    'd["draws"]["p05_us"] < d["draws"]["median_us"] < d["draws"]["p95_us"]' \
-    '"against" not in d["draws"]'
+    'd["draws"]["p05_us"] < d["draws"]["median_us"] < d["draws"]["p95_us"]'
   answers 0 "${common[@]}" --draws 1000
-  [[ "$output" == *"step time "*"draws     1000: mean "*" ms, 90 % from "*"lower bound"* ]]
+  [[ "$output" == *"step time "*"draws        1000: mean "*" ms, 90 % from "*"lower bound"* ]]
 }
 
 @test "without --draws nothing is said of them" {
@@ -60,27 +59,25 @@ placement() {
   [ "$output" != "$first" ]
 }
 
-@test "--against tells how probable it is that one placement beats another" {
+@test "compare --draws tells how probable it is that one placement beats another" {
   measured_graph graph.json 0.1
   placement together.json gpu:0
   placement apart.json gpu:1
-  local common=(simulate ./graph.json --cluster p2-8xlarge-2 --draws 200 --json)
-  answers 0 "${common[@]}" --placement apart.json --against together.json
-  holds 'd["draws"]["against"]["placed_by"] == "together.json"' \
-    'd["draws"]["against"]["probability_beaten"] == 1' \
-    '0.98 < d["draws"]["against"]["probability_beaten_low"] < 1' \
-    'd["draws"]["against"]["probability_beaten_high"] == 1' \
-    'd["draws"]["against"]["mean_difference_us"] < -500' \
-    'abs(d["draws"]["mean_us"] - d["draws"]["against"]["mean_us"] -
-         d["draws"]["against"]["mean_difference_us"]) < 1e-6'
-  # An agent's placement of groups is compared op by op: with itself it always ties.
-  "$EMPLACE" place ./graph.json --cluster p2-8xlarge-2 --agent single-gpu -o own.json
-  answers 0 "${common[@]}" --agent single-gpu --against own.json
-  holds 'd["draws"]["against"]["probability_beaten"] == 0.5' \
-    'd["draws"]["against"]["mean_difference_us"] == 0'
-  answers 0 simulate ./graph.json --cluster p2-8xlarge-2 --draws 200 \
-    --placement apart.json --against together.json
-  [[ "$output" == *"against      together.json: mean "*"beaten with probability 1.000 (95 % interval 0.98"*"shorter"* ]]
+  local common=(--graph ./graph.json --cluster p2-8xlarge-2 --draws 200)
+  answers 0 compare together.json apart.json "${common[@]}" --json
+  holds '[p["draws"]["probability_beats_first"] for p in d["placements"]] == [0.5, 1]' \
+    '0.98 < d["placements"][1]["draws"]["probability_beats_first_low"] < 1' \
+    'd["placements"][1]["draws"]["probability_beats_first_high"] == 1' \
+    'd["placements"][1]["draws"]["mean_difference_us"] < -500' \
+    'abs(d["placements"][1]["draws"]["mean_us"] - d["placements"][0]["draws"]["mean_us"] -
+         d["placements"][1]["draws"]["mean_difference_us"]) < 1e-6'
+  answers 0 compare together.json apart.json "${common[@]}" --wide
+  [[ "$output" == *"beats A"*"1.000 (0.98"* ]]
+  # The draws are those of simulate.
+  mean=$("$EMPLACE" compare together.json apart.json "${common[@]}" --json |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["placements"][1]["draws"]["mean_us"])')
+  answers 0 simulate ./graph.json --cluster p2-8xlarge-2 --placement apart.json --draws 200 --json
+  holds "d['draws']['mean_us'] == $mean"
 }
 
 @test "a profile's relative deviation counts, and exact costs are told" {
@@ -110,10 +107,8 @@ END
   refuses 2 "--draws" "${simulate[@]}" --agent heft --draws 1000001
   refuses 2 "--draws" "${simulate[@]}" --agent heft --draws 99999999999999999999
   refuses 2 "--draws" "${simulate[@]}" --agent heft --draws many
-  refuses 2 "--against requires --draws" "${simulate[@]}" --agent heft --against p.json
   refuses 2 "--seed requires --agent or --draws" "${simulate[@]}" --placement p.json --seed 1
   refuses 2 "--draws" simulate --cases - --draws 3
-  refuses 3 "missing.json" "${simulate[@]}" --agent heft --draws 3 --against missing.json
   for deviation in -0.1 1.5 NaN 1e999; do
     measured_graph graph.json 0.5
     sed -i "s/\"relative_deviation\": 0.5/\"relative_deviation\": $deviation/" graph.json

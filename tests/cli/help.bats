@@ -56,6 +56,7 @@ examples() {
   "$EMPLACE" train placeto ./tiny.json --cluster p2-8xlarge-2 --episodes 1 -q -o policy.json
   "$EMPLACE" convert in-tree -o graph.dot
   "$EMPLACE" place inception-v3 --cluster p2-8xlarge-2 --agent heft -o placement.json
+  cp placement.json other.json
   cp "$EMPLACE_SOURCE_DIR/tests/graphs/data/pipedream.txt" .
   cp "$EMPLACE_SOURCE_DIR/tests/graphs/data/resnet18.onnx" model.onnx
   cp "$EMPLACE_SOURCE_DIR/profiles/data/samples/v100.csv.gz" .

@@ -108,6 +108,11 @@ wrongly() {
   safely text simulate "${problem[@]}" --agent heft --explain
   safely json simulate "${problem[@]}" --agent heft --explain --json
   safely text place "${problem[@]}" --agent heft -o placement.json
+  of=(--graph "$graph" --cluster ./cluster.json)
+  safely text compare placement.json placement.json "${of[@]}"
+  safely json compare placement.json placement.json "${of[@]}" --json
+  safely markdown compare placement.json placement.json "${of[@]}" --format markdown
+  safely html compare placement.json placement.json "${of[@]}" --format html
   safely csv convert "${problem[@]}" --placement placement.json --to csv
 }
 

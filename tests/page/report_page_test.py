@@ -161,6 +161,10 @@ def write_pages(folder):
         emplace("run", f"./{name}.json", "-o", name, "--quiet", "--threads", "1")
         emplace("report", name, "--format", "html", "-o", f"{name}.html")
         pages[name] = folder / f"{name}.html"
+    for file, agent in (("one.json", "single-gpu"), ("heft.json", "heft")):
+        emplace("place", "vgg-16", "--cluster", "p2-8xlarge-2", "--agent", agent, "-o", file)
+    emplace("compare", "one.json", "heft.json", "-o", "placements.html")
+    pages["placements"] = folder / "placements.html"
     return pages, json.loads(emplace("report", "run", "--json"))
 
 
@@ -556,6 +560,22 @@ class ReportPage(unittest.TestCase):
         evaluations = {word for word in words if word.replace(",", "").isdigit() and word not in ("1", "2", "4")}
         self.assertGreaterEqual(len(evaluations), 2, words)
         self.screenshot("held-out")
+
+    def test_placements_are_compared(self):
+        self.show(1280, page="placements")
+        self.assertEqual(self.text("suite"), "Placements of vgg-16 on p2-8xlarge-2")
+        tables = self.driver.find_elements(By.CSS_SELECTOR, "#placements table")
+        self.assertIn("heft.json", tables[0].text)
+        self.assertIn("channel of gpu:0", tables[1].text)
+        self.assertFalse(self.find("results").is_displayed())
+        # The first two are next to each other.
+        titles = [self.text(one) for one in ("step-title", "step-title-next")]
+        self.assertEqual(titles, ["By one.json", "By heft.json"])
+        self.assertTrue(self.find("timeline-next").is_displayed())
+        self.screenshot("placements")
+        self.show(390, page="placements")
+        self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), 390)
+        self.screenshot("placements-phone")
 
     def test_it_prints(self):
         paper = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})

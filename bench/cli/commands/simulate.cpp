@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdint>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -40,7 +41,7 @@ struct SimulateOptions {
   AgentOptions agent;
   std::string placement;  // as for place_from()
   std::string cases;
-  DrawFlags draws;
+  std::int64_t draws = 0;  // none
   std::vector<std::string> traces;
   bool explain = false;
   std::string memory;  // of this device
@@ -140,12 +141,13 @@ void print_step(const SimulateOptions& options, const PlacedStep& step,
                 const Invocation& invocation) {
   note_out_of_memory(step);
   std::optional<DrawReport> draws;
-  if (options.draws.draws > 0) {
+  if (options.draws > 0) {
     draws = bench::on_threads(allowed_threads(invocation.threads), [&] {
-      return simulate_draws(step, {.graph = step.graph, .cluster = step.cluster}, options.draws,
-                            options.agent.seed);
+      return simulate_draws(step, options.draws, options.agent.seed);
     });
-    note_exact_costs(*draws);
+    if (draws->uncertain_costs == 0) {
+      note_exact_costs();
+    }
   }
   if (invocation.json) {
     Json json = to_json(step);
@@ -226,9 +228,17 @@ void add_simulate(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->type_name("FILE")
       ->group("Output");
-  add_draw_options(*command, options->draws);
+  CLI::Option* draws = add_draws(*command, options->draws);
+  CLI::Option* agent = command->get_option("--agent");
+  CLI::Option* seed = command->get_option("--seed");
+  seed->remove_needs(agent);
+  command->parse_complete_callback([agent, seed, draws] {
+    if (seed->count() > 0 && agent->count() == 0 && draws->count() == 0) {
+      throw CLI::RequiresError("--seed", "--agent or --draws");
+    }
+  });
   for (const char* other : {"--explain", "--memory"}) {
-    command->get_option("--draws")->excludes(command->get_option(other));
+    draws->excludes(command->get_option(other));
   }
   for (const char* other : {"--explain", "--draws"}) {
     command->get_option("--objective")->excludes(command->get_option(other));

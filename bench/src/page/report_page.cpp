@@ -2,6 +2,7 @@
 #include "report/report_json.hpp"
 
 #include <emplace/base/check.hpp>
+#include <emplace/base/counted.hpp>
 #include <emplace/base/embedded.hpp>
 #include <emplace/base/escape.hpp>
 #include <emplace/base/json.hpp>
@@ -242,6 +243,30 @@ void fill_in(std::string& page, std::string_view name, std::string_view value) {
   page.replace(at, mark.size(), value);
 }
 
+Json palette() {
+  Json colors = Json::array();
+  for (const std::string_view color : kPictureColors) {
+    colors.push_back(color);
+  }
+  return colors;
+}
+
+// `elements` holds the data of steps, `tables` what is HTML already.
+std::string page_of(const std::string& title, const Json& data, const std::string& elements,
+                    std::string_view tables) {
+  // From the end, so that no mark is looked for in what was filled in.
+  std::string page(part("template"));
+  fill_in(page, "script", part("script"));
+  fill_in(page, "echarts", part("echarts.min"));
+  fill_in(page, "data",
+          fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n{}",
+                      for_script(data.text()), elements));
+  fill_in(page, "tables", tables);
+  fill_in(page, "style", part("style"));
+  fill_in(page, "title", escape_markup(title));
+  return page;
+}
+
 }  // namespace
 
 std::string left_out(std::string_view why, std::string_view cell) {
@@ -254,10 +279,6 @@ std::string left_out(std::string_view why, std::string_view cell) {
 std::string write_html(const Report& report, const StoredRun& run, std::span<const PageStep> steps,
                        std::span<const PageTraining> trainings) {
   const Suite& suite = run.manifest.suite;
-  Json palette = Json::array();
-  for (const std::string_view color : kPictureColors) {
-    palette.push_back(color);
-  }
   Json convergence = Json::array();
   for (const Convergence& one : convergence_of(run)) {
     convergence.push_back(to_json(one));
@@ -283,21 +304,44 @@ std::string write_html(const Report& report, const StoredRun& run, std::span<con
                      {"starts", starts_of(run.manifest)},
                      {"agents", agents_of(report, overall)},
                      {"columns", columns_of(report)},
-                     {"palette", std::move(palette)},
+                     {"palette", palette()},
                      {"overall", to_json(overall)},
                      {"convergence", std::move(convergence)},
                      {"published", std::move(figures)},
                      {"steps", steps_of(steps, elements)}};
-  elements = fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n{}",
-                         for_script(data.text()), elements);
-  // From the end, so that no mark is looked for in what was filled in.
-  std::string page(part("template"));
-  fill_in(page, "script", part("script"));
-  fill_in(page, "echarts", part("echarts.min"));
-  fill_in(page, "data", elements);
-  fill_in(page, "style", part("style"));
-  fill_in(page, "title", escape_markup(fmt::format("{}: emplace report", report.suite)));
-  return page;
+  return page_of(fmt::format("{}: emplace report", report.suite), data, elements, "");
+}
+
+std::string write_html(const PlacementComparison& comparison,
+                       std::span<const SimulatedPlacement> placements) {
+  std::vector<PageStep> steps;
+  steps.reserve(placements.size());
+  Json rows = Json::array();
+  for (const SimulatedPlacement& placement : placements) {
+    const OpId ops = placement.problem.num_ops();
+    PageStep step{.graph = comparison.graph, .agent = placement.name};
+    if (ops > kMostPageOps) {
+      step.missing = fmt::format("left out, because it has {}", counted(ops, "op"));
+    } else {
+      step.data = describe_step(placement.problem, placement.record);
+    }
+    steps.push_back(std::move(step));
+    rows.push_back({{"agent", placement.name}, {"step_time_us", placement.record.makespan_us}});
+  }
+  std::string elements;
+  const Json none = Json::array();
+  const Json table = {{"graph", comparison.graph}, {"cluster", ""}, {"rows", std::move(rows)}};
+  const Json data = {
+      {"compares_placements", true},
+      {"report",
+       {{"suite", title_of(comparison)}, {"tables", Json::array({table})}, {"families", none}}},
+      {"overall", {{"rows", none}, {"problems", 0}}},
+      {"agents", none},
+      {"columns", none},
+      {"palette", palette()},
+      {"steps", steps_of(steps, elements)}};
+  return page_of(title_of(comparison) + ": emplace compare", data, elements,
+                 write_html_tables(comparison));
 }
 
 }  // namespace emplace::bench

@@ -8,6 +8,7 @@
 
 #include <emplace/base/ids.hpp>
 #include <emplace/bench/learning_curve.hpp>
+#include <emplace/bench/placement_comparison.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/sim/problem.hpp>
@@ -56,5 +57,10 @@ std::string describe_step(const Problem& problem, const StepRecord& record);
 /// Returns the page. `steps` and `trainings` are of the run, in any order.
 std::string write_html(const Report& report, const StoredRun& run, std::span<const PageStep> steps,
                        std::span<const PageTraining> trainings = {});
+
+/// Returns a page of compared placements: their tables, and the first two steps next to each other;
+/// others can be chosen. Requires: `placements` are those that were compared.
+std::string write_html(const PlacementComparison& comparison,
+                       std::span<const SimulatedPlacement> placements);
 
 }  // namespace emplace::bench
