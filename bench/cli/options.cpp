@@ -5,9 +5,12 @@
 #include "terminal.hpp"
 
 #include <emplace/base/error.hpp>
+#include <emplace/base/params.hpp>
 #include <emplace/base/text_file.hpp>
 #include <emplace/bench/cell.hpp>
+#include <emplace/graphs/catalog.hpp>
 #include <emplace/profiles/cluster.hpp>
+#include <emplace/profiles/what_if.hpp>
 #include <emplace/sim/throughput.hpp>
 
 #include <CLI/Config.hpp>
@@ -265,10 +268,62 @@ CLI::Option* add_cluster(CLI::App& command, std::string& cluster) {
       ->group("Problem");
 }
 
-void ProblemOptions::name_cluster() {
+namespace {
+
+// Returns `graph` with a parameter "KEY=VALUE", which replaces the one that it has.
+std::string with_parameter(const std::string& graph, const std::string& parameter) {
+  const std::size_t equals = parameter.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("--set '{}': expected link:NAME.FIELD=VALUE, device:NAME.FIELD=VALUE or "
+                    "a parameter of the graph, KEY=VALUE",
+                    excerpt(parameter)));
+  }
+  Spec spec;
+  if (names_graph_file(graph)) {
+    const GraphFile file = find_graph_file(graph);
+    if (!file.parameters.empty()) {
+      spec = Spec::parse("graph:" + file.parameters);
+    }
+    spec.name = file.parameters.empty()
+                    ? graph
+                    : graph.substr(0, graph.size() - file.parameters.size() - 1);
+  } else {
+    spec = Spec::parse(graph);
+  }
+  const std::string key = parameter.substr(0, equals);
+  std::erase_if(spec.given, [&](const auto& one) { return one.first == key; });
+  spec.given.emplace_back(key, parameter.substr(equals + 1));
+  std::string text = spec.name;
+  for (const auto& [name, value] : spec.given) {
+    text += fmt::format("{}{}={}", text.size() == spec.name.size() ? ':' : ',', name, value);
+  }
+  return text;
+}
+
+}  // namespace
+
+void ProblemOptions::add_parameters() {
+  if (!graph.empty()) {
+    std::erase_if(changes, [&](const std::string& change) {
+      const bool is_of_graph = !changes_cluster(change);
+      if (is_of_graph) {
+        graph = with_parameter(graph, change);
+      }
+      return is_of_graph;
+    });
+  }
   if (cluster.empty()) {
     return;
   }
+  std::erase_if(changes, [&](const std::string& change) {
+    const bool is_of_cluster = changes_cluster(change);
+    if (is_of_cluster) {
+      cluster = with_changes(cluster, {change});
+    }
+    return is_of_cluster;
+  });
   if (std::exchange(no_framework, false)) {
     cluster = without_framework(cluster);
   }
@@ -334,6 +389,14 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
   command
       .add_flag("--no-framework", options.no_framework,
                 "Ops take what they took alone, not what they take in a framework's step")
+      ->group("Problem");
+  command
+      .add_option("--set", options.changes,
+                  "What if: link:NAME.bandwidth=2x, link:NAME.latency=5us, "
+                  "device:NAME.memory=40GB, device:NAME.speed=2x, batch=64 or another parameter of "
+                  "GRAPH; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("CHANGE")
       ->group("Problem");
   add_grouping_options(command, options);
   add_constraint_options(command, options);

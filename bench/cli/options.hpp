@@ -31,19 +31,21 @@ inline constexpr std::int64_t kMaxEpisodes = 1'000'000'000;
 struct ProblemOptions {
   std::string graph{};
   std::string cluster{};
-  std::int64_t groups = 0;           ///< 0: the default of the grouping
-  std::string given_grouping{};      ///< strategy; if empty, that of grouping()
-  bool no_framework = false;         ///< costs are those of ops alone
-  Constraints constraints{};         ///< on placements
-  std::string constraints_file{};    ///< path of a file with more of them, or empty
-  std::string objective{"step"};     ///< or "throughput"
-  std::int64_t steps_in_flight = 0;  ///< for throughput; 0: as many as keep all devices busy
+  std::int64_t groups = 0;             ///< 0: the default of the grouping
+  std::string given_grouping{};        ///< strategy; if empty, that of grouping()
+  bool no_framework = false;           ///< costs are those of ops alone
+  Constraints constraints{};           ///< on placements
+  std::string constraints_file{};      ///< path of a file with more of them, or empty
+  std::vector<std::string> changes{};  ///< to parameters of the graph, or of the cluster's parts
+  std::string objective{"step"};       ///< or "throughput"
+  std::int64_t steps_in_flight = 0;    ///< for throughput; 0: as many as keep all devices busy
 
   /// Returns the strategy that the options mean.
   std::string grouping() const { return std::string(grouping_for(given_grouping, groups)); }
 
-  /// Makes `no_framework` and constraints parameters of the cluster, if there is one.
-  void name_cluster();
+  /// Makes `no_framework`, constraints and changes parameters of the graph and the cluster, where
+  /// these are named.
+  void add_parameters();
 };
 
 /// Says who places, and with what.
@@ -97,7 +99,7 @@ void add_grouping_options(CLI::App& command, ProblemOptions& options);
 /// Adds --pin, --together, --exclude, --memory-limit and --constraints.
 void add_constraint_options(CLI::App& command, ProblemOptions& options);
 
-/// Adds GRAPH, --cluster, --groups and --grouping, and those of constraints.
+/// Adds GRAPH, --cluster, --groups and --grouping, --set, and those of constraints.
 void add_problem_options(CLI::App& command, ProblemOptions& options);
 
 /// Adds --objective and --steps-in-flight.

@@ -7,6 +7,7 @@
 #include <emplace/base/text_file.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/profiles/constraints.hpp>
+#include <emplace/profiles/what_if.hpp>
 
 #include <boost/algorithm/string/split.hpp>
 #include <fmt/format.h>
@@ -75,6 +76,9 @@ const std::vector<ParamSpec>& parameters() {
        .summary = "microseconds that the host takes to launch a kernel"},
       whole_number("launch-threads", 1, 1, 1024,
                    "threads of the host that launch; thread d mod N serves device d"),
+      {.name = "set",
+       .default_value = std::string(),
+       .summary = "link:NAME.bandwidth=2x, device:NAME.memory=40GB: what if; several by ';'"},
       {.name = "pin",
        .default_value = std::string(),
        .summary = "SCOPE=DEVICE: ops of this scope or name run there; several by ';'"},
@@ -113,6 +117,30 @@ std::pair<std::string_view, Spec> without_parameters(std::string_view text) {
     }
   }
   return {text, {}};
+}
+
+std::string with_parameters(std::string_view name, const Spec& spec) {
+  std::string text(name);
+  for (const auto& [key, value] : spec.given) {
+    text += fmt::format("{}{}={}", text.size() == name.size() ? ':' : ',', key, value);
+  }
+  return text;
+}
+
+void add_values(Spec& spec, const std::string& key, const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    if (value.empty() || value.find_first_of(",;") != std::string::npos) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("{} '{}': expected a text without ',' and ';'", key, excerpt(value)));
+    }
+    const auto found =
+        std::ranges::find(spec.given, key, &std::pair<std::string, std::string>::first);
+    if (found == spec.given.end()) {
+      spec.given.emplace_back(key, value);
+    } else {
+      found->second += ';' + value;
+    }
+  }
 }
 
 std::vector<std::string> cluster_names() { return sorted_names(embedded::clusters()); }
@@ -155,6 +183,7 @@ Cluster load_cluster(std::string_view name_or_path) {
       profile.step_factors = DeviceProfile().step_factors;
     }
   }
+  change(cluster, values_of(params.get<std::string>("set")));
   constrain(cluster, {.pins = values_of(params.get<std::string>("pin")),
                       .together = values_of(params.get<std::string>("together")),
                       .excluded = values_of(params.get<std::string>("exclude")),

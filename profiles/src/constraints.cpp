@@ -16,11 +16,12 @@
 #include <utility>
 
 namespace emplace {
-namespace {
 
 bool matches(const std::string& pattern, const std::string& text) {
   return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
+
+namespace {
 
 // Parts "LEFT=RIGHT" at the last '='.
 std::pair<std::string, std::string> halves(const std::string& text, std::string_view what,
@@ -132,34 +133,15 @@ Constraints read_constraints(std::string_view text, const std::string& source) {
 
 std::string with_constraints(std::string_view cluster, const Constraints& constraints) {
   auto [name, spec] = without_parameters(cluster);
-  const auto add = [&given = spec.given](const std::string& key,
-                                         const std::vector<std::string>& values) {
-    for (const std::string& value : values) {
-      if (value.empty() || value.find_first_of(",;") != std::string::npos) {
-        throw Error(ErrorCode::kUsage, fmt::format("{} '{}': expected a text without ',' and ';'",
-                                                   key, excerpt(value)));
-      }
-      const auto found = std::ranges::find(given, key, &std::pair<std::string, std::string>::first);
-      if (found == given.end()) {
-        given.emplace_back(key, value);
-      } else {
-        found->second += ';' + value;
-      }
-    }
-  };
-  add("pin", constraints.pins);
-  add("together", constraints.together);
-  add("exclude", constraints.excluded);
-  add("memory", constraints.memory);
+  add_values(spec, "pin", constraints.pins);
+  add_values(spec, "together", constraints.together);
+  add_values(spec, "exclude", constraints.excluded);
+  add_values(spec, "memory", constraints.memory);
   if (constraints.granularity > 0) {
     std::erase_if(spec.given, [](const auto& one) { return one.first == "granularity"; });
-    add("granularity", {std::to_string(constraints.granularity)});
+    add_values(spec, "granularity", {std::to_string(constraints.granularity)});
   }
-  std::string text(name);
-  for (const auto& [key, value] : spec.given) {
-    text += fmt::format("{}{}={}", text.size() == name.size() ? ':' : ',', key, value);
-  }
-  return text;
+  return with_parameters(name, spec);
 }
 
 void constrain(Cluster& cluster, const Constraints& constraints) {

@@ -39,14 +39,14 @@ Cost op_cost(const DeviceProfile& profile, const Op& op, MathMode math) {
   }
   for (const MeasuredCost& measured : op.measured) {
     if (measured.device_class == profile.device_class) {
-      return {.us = measured.cost_us,
+      return {.us = measured.cost_us / profile.speed,
               .source = CostSource::kMeasured,
               .relative_deviation = measured.relative_deviation};
     }
   }
   const Precision precision = precision_of(profile, op.kind, key_type(op), math);
   Cost cost = cost_alone(profile, op, precision);
-  cost.us *= profile.step_factors[static_cast<std::size_t>(precision)];
+  cost.us *= profile.step_factors[static_cast<std::size_t>(precision)] / profile.speed;
   return cost;
 }
 

@@ -165,6 +165,7 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
                     "context_bytes",
                     "reserve_bytes",
                     "slots",
+                    "speed",
                     "launch_us",
                     "step_factors",
                     "op_classes",
@@ -203,6 +204,9 @@ DeviceProfile read_device_profile(const JsonCursor& json) {
   }
   if (const auto slots = json.find("slots")) {
     profile.slots = static_cast<std::int32_t>(slots->integer(1, kMaxSlots));
+  }
+  if (const auto speed = json.find("speed")) {
+    profile.speed = speed->number(1 / kMaxSpeed, kMaxSpeed);
   }
   if (const auto launch_us = json.find("launch_us")) {
     profile.launch_us = launch_us->number(0, kMaxFixedUs);

@@ -182,6 +182,9 @@ Json to_json(const DeviceProfile& profile) {
   if (profile.slots != 1) {
     json.add("slots", profile.slots);
   }
+  if (profile.speed != 1) {
+    json.add("speed", profile.speed);
+  }
   if (profile.launch_us != 0) {
     json.add("launch_us", profile.launch_us);
   }

@@ -69,6 +69,16 @@ TEST(PipelineExpert, CutsBetweenLayers) {
   EXPECT_THAT(place("pipeline-expert", problem), ElementsAre(0, 0, 0, 1));  // 45, not 40 and 20
 }
 
+TEST(PipelineExpert, BalancesWeightsIfAsked) {
+  const Problem problem = test::make_problem(test::make_graph(
+      {{.name = "a", .cost_us = 10, .persistent_bytes = 60, .scope = "one"},
+       {.name = "b", .cost_us = 10, .producers = {0}, .persistent_bytes = 20, .scope = "two"},
+       {.name = "c", .cost_us = 10, .producers = {1}, .persistent_bytes = 20, .scope = "three"},
+       {.name = "d", .cost_us = 90, .producers = {2}, .persistent_bytes = 10, .scope = "four"}}));
+  EXPECT_THAT(place("pipeline-expert:balance=weights", problem), ElementsAre(0, 1, 1, 1));
+  EXPECT_THAT(place("pipeline-expert", problem), ElementsAre(0, 0, 0, 1));
+}
+
 TEST(PipelineExpert, CutsALayerThatDoesNotFit) {
   const Problem problem = test::make_problem(
       test::make_graph({{.name = "a", .persistent_bytes = 60, .scope = "one"},

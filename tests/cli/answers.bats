@@ -362,3 +362,40 @@ END
     'all(p["brings"] and p["how_to_get"] for p in d["optional_parts"])' \
     'bool(d["gpus"]) != bool(d["why_no_gpus"])'
 }
+
+@test "place holds its answer against placements that need no search" {
+  tiny_graph tiny.json
+  answers 0 place ./tiny.json --cluster p2-8xlarge-2 --agent heft -o p.json --json
+  holds '[r["agent"] for r in d["references"]] == ["single-gpu", "pipeline-expert:balance=weights"]' \
+    'd["step_time_us"] < d["references"][0]["step_time_us"]'
+  local one
+  one=$("$EMPLACE" simulate ./tiny.json --cluster p2-8xlarge-2 --agent single-gpu --json |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])')
+  holds "d['references'][0]['step_time_us'] == $one"
+  answers 0 place ./tiny.json --cluster p2-8xlarge-2 --agent heft -o p.json
+  [[ "$output" == *"one device "*" ms, by single-gpu"*"by weights "*"ms, by pipeline-expert:balance=weights"* ]]
+  # The answer itself is no reference.
+  answers 0 place ./tiny.json --cluster p2-8xlarge-2 --agent single-gpu -o p.json --json
+  holds 'len(d["references"]) == 1'
+}
+
+@test "--set asks what if" {
+  tiny_graph tiny.json
+  answers 0 simulate ./tiny.json --cluster p2-8xlarge-2 --agent single-gpu --json
+  local whole
+  whole=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["devices"][0]["busy_us"])' <<<"$output")
+  answers 0 simulate ./tiny.json --cluster p2-8xlarge-2 --agent single-gpu --json --set 'device:gpu:0.speed=2x' \
+    --set 'link:*.bandwidth=2x'
+  holds "abs(d['devices'][0]['busy_us'] / $whole - 0.5) < 0.01" \
+    'd["cluster"] == "p2-8xlarge-2:set=device:gpu:0.speed=2x;link:*.bandwidth=2x"'
+  # A parameter of the graph replaces the one that it has; files name all, and --set adds to them.
+  answers 0 place rnnlm:batch=4,steps=2 --cluster p2-8xlarge-2 --agent heft --set batch=8 -o p.json
+  [[ "$output" == "rnnlm:steps=2,batch=8 on p2-8xlarge-2, placed by heft"* ]]
+  answers 0 simulate --placement p.json --set device:gpu:0.memory=9GB --json
+  holds 'd["graph"] == "rnnlm:steps=2,batch=8"' 'd["devices"][0]["capacity_bytes"] == 9e9' \
+    'd["devices"][1]["capacity_bytes"] == 11e9'
+  refuses 2 "expected link:NAME.FIELD=VALUE, device:NAME.FIELD=VALUE or" simulate --placement p.json --set speed
+  refuses 2 "unknown parameter 'bach'" simulate --placement p.json --set bach=3
+  answers 0 show p2-8xlarge-2:set=device:gpu:1.memory=5GB
+  [[ "$stderr" == *"1 device of profile k80-placeto-paper-gpu-1, 5 GB: gpu:1"*"The file is that of p2-8xlarge-2, without these parameters." ]]
+}

@@ -73,6 +73,12 @@ updated() {
   good=$(python3 -c "import json, sys; print(json.load(sys.stdin)['step_time_us'])" <<<"$output")
   answers 0 place $tree --cluster p2-8xlarge-2 --agent auto --evaluations 3 --from good.json --json
   holds "d['step_time_us'] <= $good and d['evaluations'] == 3"
+  [ -z "$stderr" ]
+  answers 0 place $tree --cluster p2-8xlarge-2 --agent brkga --evaluations 3 --from good.json --json
+  holds "d['step_time_us'] <= $good"
+  [ -z "$stderr" ]
+  answers 0 place $tree --cluster p2-8xlarge-2 --agent heft --from good.json --json
+  [[ "$stderr" == "emplace: warning: heft does not search, so it ignores --from" ]]
   refuses 3 "cannot read 'none.json'" place $tree --cluster p2-8xlarge-2 --from none.json
   "$EMPLACE" place cholesky --cluster p2-8xlarge-2 --agent heft -o other.json >/dev/null
   refuses 3 "a placement of 'cholesky', this is 'in-tree:levels=5'" place $tree --cluster p2-8xlarge-2 --from other.json

@@ -6,7 +6,10 @@
 
 #include <emplace/agents/agent.hpp>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace emplace::agents {
@@ -30,12 +33,22 @@ StageGraph layers_of(const StageGraph& graph, const std::vector<BlockId>& order)
   return merged(graph, layer, current + 1);
 }
 
-}  // namespace
+constexpr std::array<const char*, 2> kBalances = {"time", "weights"};
 
-// Contiguous stages of equal time, whole layers if they fit: a stage for each accelerator.
-Placement pipeline_expert(const Problem& problem, Budget& budget) {
+// Lets the load of a block be its weights, with their optimizer slots.
+void weigh(StageGraph& graph) {
+  for (BlockId block = 0; block < graph.num_blocks(); ++block) {
+    std::ranges::fill(graph.cost_us[block], static_cast<double>(graph.persistent_bytes[block]));
+  }
+}
+
+// Contiguous stages of equal load, whole layers if they fit: a stage for each accelerator.
+Placement equal_stages(const Problem& problem, bool by_weights, Budget& budget) {
   StageGraph graph = stage_graph(problem, accelerators(problem));
   graph.nets.clear();  // transfers do not count
+  if (by_weights) {
+    weigh(graph);
+  }
   const std::vector<BlockId> order = depth_first_order(graph);
   const auto stages = [&](const MemoryReserve& reserve) {
     StageGraph groups = graph;
@@ -54,15 +67,17 @@ Placement pipeline_expert(const Problem& problem, Budget& budget) {
   return fit_into_memory(problem, budget, stages(MemoryReserve(problem.num_devices(), 0)), stages);
 }
 
-namespace {
-
 class PipelineExpert final : public Agent {
  public:
-  explicit PipelineExpert(const Params&) {}
+  explicit PipelineExpert(const Params& params)
+      : by_weights_(params.get<std::string>("balance") == kBalances[1]) {}
 
   Placement place(const Problem& problem, Evaluator& evaluator) override {
-    return pipeline_expert(problem, evaluator.budget());
+    return equal_stages(problem, by_weights_, evaluator.budget());
   }
+
+ private:
+  bool by_weights_;
 };
 
 EMPLACE_REGISTER_AGENT(
@@ -74,8 +89,19 @@ EMPLACE_REGISTER_AGENT(
                     "longest time is least, one for each accelerator. Cuts are between layers, "
                     "which are runs of ops with one scope, and within layers where only that "
                     "fits into memory. Backward ops and updates go with their forward ops. "
-                    "Use it as the baseline for graphs in micro-batches.",
-     .reference = "Huang et al. 2019, arXiv 1811.06965 (GPipe)"});
+                    "Use it as the baseline for graphs in micro-batches. With balance=weights, "
+                    "stages have equal weights instead, as frameworks place models by default "
+                    "(device_map=\"auto\" of Accelerate).",
+     .reference = "Huang et al. 2019, arXiv 1811.06965 (GPipe)",
+     .parameters = {{.name = "balance",
+                     .default_value = std::string(kBalances[0]),
+                     .choices = {kBalances.begin(), kBalances.end()},
+                     .summary = "what is equal in all stages: their time, or their weights"}}});
 
 }  // namespace
+
+Placement pipeline_expert(const Problem& problem, Budget& budget) {
+  return equal_stages(problem, false, budget);
+}
+
 }  // namespace emplace::agents

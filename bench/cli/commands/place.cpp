@@ -28,7 +28,7 @@ constexpr double kDefaultTimeLimitS = 10;
 
 PlacedStep place(ProblemOptions problem, const AgentOptions& agent, const PolicyOptions& policy,
                  const std::string& format) {
-  problem.name_cluster();
+  problem.add_parameters();
   if (!format.empty()) {
     return place_for_format(format, problem, agent);
   }
@@ -109,8 +109,9 @@ void add_place(CLI::App& app, Action& action) {
   CLI::Option* agent = command->get_option("--agent")->default_str(kDefaultAgent);
   CLI::Option* from = command
                           ->add_option("--from", options->agent.from,
-                                       "Placement file from which the search starts: "
-                                       "simulated-annealing and auto improve it")
+                                       "Placement file with which the search starts: auto, "
+                                       "simulated-annealing and hill-climb improve it, other "
+                                       "searches end with nothing worse")
                           ->type_name("FILE")
                           ->group("Placement");
   CLI::Option* policy =
@@ -167,7 +168,10 @@ void add_place(CLI::App& app, Action& action) {
       const bool json = invocation.json;
       refuse_two_answers(json, options->output, "--output");
       const PlacedStep step = bench::on_threads(allowed_threads(invocation.threads), [&] {
-        return place(options->problem, options->agent, options->policy, options->format);
+        PlacedStep placed =
+            place(options->problem, options->agent, options->policy, options->format);
+        add_references(placed);
+        return placed;
       });
       note_guesses(step);
       note_out_of_memory(step);

@@ -211,6 +211,10 @@ class Show {
       return show_profile_of(cluster);
     }
     note(describe(cluster));
+    if (const std::string_view name = without_cluster_parameters(options_.name());
+        name != options_.name()) {
+      note(fmt::format("The file is that of {}, without these parameters.", name));
+    }
     show_text_file(file);
   }
 

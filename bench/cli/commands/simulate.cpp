@@ -93,7 +93,7 @@ void simulate_cases(const std::string& path) {
 
 PlacedStep place(const SimulateOptions& options) {
   ProblemOptions problem = options.problem;
-  problem.name_cluster();
+  problem.add_parameters();
   const bool by_agent = !options.agent.agent.empty();
   const bool names_problem = !problem.graph.empty() && !problem.cluster.empty();
   if (by_agent ? !names_problem : options.placement.empty()) {

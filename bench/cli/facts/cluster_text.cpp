@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,12 +19,13 @@ namespace {
 struct AlikeDevices {
   std::size_t profile = 0;
   bool placeable = true;
-  std::vector<std::string> names{};
+  std::vector<std::size_t> devices{};
 };
 
 std::vector<AlikeDevices> alike_devices(const Cluster& cluster) {
   std::vector<AlikeDevices> groups;
-  for (const Device& device : cluster.devices) {
+  for (std::size_t at = 0; at < cluster.devices.size(); ++at) {
+    const Device& device = cluster.devices[at];
     auto found = std::ranges::find_if(groups, [&](const AlikeDevices& group) {
       return group.profile == device.profile && group.placeable == device.placeable;
     });
@@ -31,17 +33,32 @@ std::vector<AlikeDevices> alike_devices(const Cluster& cluster) {
       groups.push_back({.profile = device.profile, .placeable = device.placeable});
       found = groups.end() - 1;
     }
-    found->names.push_back(device.name);
+    found->devices.push_back(at);
   }
   return groups;
 }
 
-std::string line_of(const AlikeDevices& group, const DeviceProfile& profile) {
-  const std::string last = group.names.size() == 1 ? "" : " to " + group.names.back();
+// "gpu:0, gpu:2 to gpu:7": neighbours in the file by their ends.
+std::string names_of(const Cluster& cluster, const std::vector<std::size_t>& devices) {
+  std::string text;
+  for (std::size_t first = 0; first < devices.size();) {
+    std::size_t last = first;
+    while (last + 1 < devices.size() && devices[last + 1] == devices[last] + 1) {
+      ++last;
+    }
+    text += (text.empty() ? "" : ", ") + cluster.devices[devices[first]].name;
+    text += last > first ? " to " + cluster.devices[devices[last]].name : "";
+    first = last + 1;
+  }
+  return text;
+}
+
+std::string line_of(const Cluster& cluster, const AlikeDevices& group) {
+  const DeviceProfile& profile = cluster.profiles[group.profile];
   return fmt::format(
-      "{} of profile {}, {:.4g} GB{}: {}{}\n", counted(std::ssize(group.names), "device"),
+      "{} of profile {}, {:.4g} GB{}: {}\n", counted(std::ssize(group.devices), "device"),
       profile.name, static_cast<double>(profile.memory_bytes) / 1e9,
-      group.placeable ? "" : ", for agents that ask for it", group.names.front(), last);
+      group.placeable ? "" : ", for agents that ask for it", names_of(cluster, group.devices));
 }
 
 // Says how fast data moves between the devices that agents choose: pairs by bandwidth and latency.
@@ -93,7 +110,7 @@ std::string transfers_text(const Cluster& cluster) {
 std::string cluster_text(const Cluster& cluster) {
   std::string text;
   for (const AlikeDevices& group : alike_devices(cluster)) {
-    text += line_of(group, cluster.profiles[group.profile]);
+    text += line_of(cluster, group);
   }
   return text + transfers_text(cluster) +
          fmt::format("where the numbers come from ({}): {}. {}", cluster.provenance.kind,

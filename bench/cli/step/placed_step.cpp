@@ -155,8 +155,8 @@ PlacedStep place_from_file(ProblemOptions problem, const std::string& path) {
     }
     if (problem.cluster.empty()) {
       problem.cluster = named_in(file, path, "cluster", "--cluster", cluster_names());
-      problem.name_cluster();
     }
+    problem.add_parameters();
   }
   return place_op_by_op(problem, text, path);
 }
@@ -224,8 +224,14 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
       .root_seed = static_cast<std::uint64_t>(agent.seed)};
   if (!agent.from.empty()) {
     start = read_placement_json(read_text_file(agent.from), agent.from, step.problem());
-    if (spec.info().respects_placeable) {
+    const agents::AgentInfo& info = spec.info();
+    if (info.respects_placeable) {
       agents::require_placeable(step.problem(), *start, agent.from + ": the placement");
+    }
+    const bool searches = info.kind == agents::AgentKind::kSearch ||
+                          info.kind == agents::AgentKind::kLearned || !info.deterministic;
+    if (!searches) {
+      note(fmt::format("emplace: warning: {} does not search, so it ignores --from", info.name));
     }
   }
   if (start) {
@@ -246,6 +252,27 @@ PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& a
   step.evaluations_to_best = result.evaluations_to_best;
   simulate(step, result.placement);
   return step;
+}
+
+void add_references(PlacedStep& step) {
+  if (step.overlap) {
+    return;
+  }
+  const Problem& problem = step.problem();
+  for (ReferenceStep reference :
+       {ReferenceStep{.name = "one device", .agent = "single-gpu"},
+        ReferenceStep{.name = "by weights", .agent = "pipeline-expert:balance=weights"}}) {
+    if (reference.agent != step.placed_by) {
+      agents::Evaluator evaluator(problem, {.budget = {.stop = &stop_on_signal()}});
+      Placement placement =
+          agents::AgentSpec(std::string(reference.agent)).make()->place(problem, evaluator);
+      problem.constrain(placement);
+      const StepRecord record = Simulator(problem).record(placement);
+      reference.status = record.status;
+      reference.step_time_us = record.makespan_us;
+      step.references.push_back(reference);
+    }
+  }
 }
 
 PlacedStep place_with_policy(const ProblemOptions& problem_options, const PolicyOptions& with) {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace emplace::cli {
 
@@ -37,6 +38,14 @@ struct OverlappingSteps {
   std::int64_t searched = 0;  ///< steps that an agent sees, one after the other
   double bound_us = 0;        ///< no placement has a shorter period
   Throughput throughput{};    ///< of the placement
+};
+
+/// The step of a placement that needs no search, to hold the answer of one against.
+struct ReferenceStep {
+  std::string_view name;   ///< two words at most
+  std::string_view agent;  ///< that makes the placement
+  StepStatus status = StepStatus::kOk;
+  double step_time_us = 0;
 };
 
 /// Holds a placement and the step that it gives, or, if the objective is throughput, the first of
@@ -59,6 +68,7 @@ struct PlacedStep {
   /// Of the same problem. Nothing if none is known, or if the placement parts ops that must share a
   /// device.
   std::optional<double> best_known_us{};
+  std::vector<ReferenceStep> references{};  ///< of add_references()
 
   /// Returns the problem that is placed.
   const Problem& problem() const { return entry.problem; }
@@ -86,6 +96,10 @@ struct PlacedStep {
 /// agent.from. Throws Error, also where the agent fails.
 PlacedStep place_with_agent(const ProblemOptions& problem, const AgentOptions& agent,
                             std::optional<Placement> start = std::nullopt);
+
+/// Adds what the step takes on one device, and where layers are spread over the devices by their
+/// weights, as frameworks do; nothing if the objective is throughput.
+void add_references(PlacedStep& step);
 
 /// Says how a trained policy is used.
 struct PolicyOptions {

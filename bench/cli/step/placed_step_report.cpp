@@ -108,11 +108,20 @@ std::string above_bound_of(const PlacedStep& step) {
                              : fmt::format("{:.1f} % above the lower bound", step.gap() * 100);
 }
 
+std::string reference_text(const ReferenceStep& reference) {
+  return reference.status == StepStatus::kOk
+             ? fmt::format("{:.3f} ms, by {}", reference.step_time_us / 1e3, reference.agent)
+             : fmt::format("does not fit, by {}", reference.agent);
+}
+
 std::string step_time_text(const PlacedStep& step, std::string_view more_times) {
   const LowerBounds& bounds = step.entry.bounds;
   std::string text = fmt::format("  step time    {:.3f} ms, {}{}\n", step.record.makespan_us / 1e3,
                                  above_bound_of(step), above_best_known_of(step));
   text += more_times;
+  for (const ReferenceStep& reference : step.references) {
+    text += fmt::format("  {:<12} {}\n", reference.name, reference_text(reference));
+  }
   if (step.best_known_us) {
     text += fmt::format("  best known   {:.3f} ms\n", *step.best_known_us / 1e3);
   }
@@ -225,6 +234,15 @@ Json to_json(const PlacedStep& step) {
   Json json = facts_of(step);
   if (step.best_known_us) {
     json.add("best_known_us", *step.best_known_us);
+  }
+  if (!step.references.empty()) {
+    Json references = Json::array();
+    for (const ReferenceStep& reference : step.references) {
+      references.push_back({{"agent", reference.agent},
+                            {"status", to_string(reference.status)},
+                            {"step_time_us", reference.step_time_us}});
+    }
+    json.add("references", references);
   }
   if (const auto above = step.above_best_known()) {
     json.add("above_best_known", *above);

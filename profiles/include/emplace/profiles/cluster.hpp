@@ -128,8 +128,9 @@ std::vector<std::string> cluster_names();
 /// Returns the shipped cluster called `name`, or reads the file that it names (anything with a '/'
 /// or ending in ".json"). Parameters may follow, as in "dgx-a100:math=tf32,framework=false": `math`
 /// sets Cluster::math, `launch` and `launch-threads` set Cluster::host, without `framework` all
-/// step factors are 1, and `pin`, `together`, `exclude`, `memory` and `granularity` are constraints
-/// (constraints.hpp). Throws kUnknownName, kIo, kFormat, or kUsage for wrong parameters.
+/// step factors are 1, `set` changes devices and links (what_if.hpp), and `pin`, `together`,
+/// `exclude`, `memory` and `granularity` are constraints (constraints.hpp). Throws kUnknownName,
+/// kIo, kFormat, or kUsage for wrong parameters.
 Cluster load_cluster(std::string_view name_or_path);
 
 /// Returns a name or path as for load_cluster(), without its parameters.

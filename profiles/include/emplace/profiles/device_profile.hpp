@@ -108,6 +108,9 @@ struct Calibration {
   bool operator==(const Calibration&) const = default;
 };
 
+/// The largest DeviceProfile::speed; the least is one over it.
+inline constexpr double kMaxSpeed = 1e6;
+
 /// Describes one kind of device.
 struct DeviceProfile {
   std::string name{};                ///< kebab-case, for example "k80"
@@ -124,6 +127,7 @@ struct DeviceProfile {
   std::int64_t context_bytes = 0;    ///< of these, what driver context and libraries occupy
   std::int64_t reserve_bytes = 0;    ///< of these, what a framework's allocator cannot hand out
   std::int32_t slots = 1;            ///< ops that run at the same time (`physical` model)
+  double speed = 1;                  ///< all costs are divided by it, for what-if questions
   double launch_us = 0;              ///< a slot is busy this long before each op (`physical` model)
   /// What ops take in a framework's step over what they take alone, by Precision.
   StepFactors step_factors = {1, 1, 1};
