@@ -9,6 +9,7 @@
 #include <emplace/base/text_file.hpp>
 #include <emplace/bench/cell.hpp>
 #include <emplace/graphs/catalog.hpp>
+#include <emplace/graphs/side_by_side.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/profiles/what_if.hpp>
 #include <emplace/sim/throughput.hpp>
@@ -270,7 +271,8 @@ CLI::Option* add_cluster(CLI::App& command, std::string& cluster) {
 
 namespace {
 
-// Returns `graph` with a parameter "KEY=VALUE", which replaces the one that it has.
+// Returns `graph`, one or several, with a parameter "KEY=VALUE", which replaces the one that it
+// has.
 std::string with_parameter(const std::string& graph, const std::string& parameter) {
   const std::size_t equals = parameter.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -279,6 +281,13 @@ std::string with_parameter(const std::string& graph, const std::string& paramete
         fmt::format("--set '{}': expected link:NAME.FIELD=VALUE, device:NAME.FIELD=VALUE or "
                     "a parameter of the graph, KEY=VALUE",
                     excerpt(parameter)));
+  }
+  if (names_several_graphs(graph)) {
+    std::vector<std::string> graphs = split_graphs(graph);
+    for (std::string& one : graphs) {
+      one = with_parameter(one, parameter);
+    }
+    return fmt::format("{}", fmt::join(graphs, " + "));
   }
   Spec spec;
   if (names_graph_file(graph)) {
@@ -384,7 +393,14 @@ void add_grouping_options(CLI::App& command, ProblemOptions& options) {
 }
 
 void add_problem_options(CLI::App& command, ProblemOptions& options) {
-  add_graph(command, options.graph);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "GRAPH",
+          [&graph = options.graph](const std::vector<std::string>& graphs) {
+            graph = fmt::format("{}", fmt::join(graphs, " + "));
+          },
+          std::string(kGraphText) + "; several run side by side, \"A + B\" in files")
+      ->type_name("GRAPH");
   add_cluster(command, options.cluster);
   command
       .add_flag("--no-framework", options.no_framework,

@@ -399,3 +399,24 @@ END
   answers 0 show p2-8xlarge-2:set=device:gpu:1.memory=5GB
   [[ "$stderr" == *"1 device of profile k80-placeto-paper-gpu-1, 5 GB: gpu:1"*"The file is that of p2-8xlarge-2, without these parameters." ]]
 }
+
+@test "several graphs run side by side" {
+  tiny_graph tiny.json
+  answers 0 place rnnlm:batch=2,steps=2 ./tiny.json --cluster p2-8xlarge-2 --agent heft -o p.json --json
+  holds 'd["graph"] == "rnnlm:batch=2,steps=2 + ./tiny.json"' \
+    'list(d["graph_step_times_us"]) == ["rnnlm", "tiny"]' \
+    'max(d["graph_step_times_us"].values()) <= d["step_time_us"]' \
+    'min(d["graph_step_times_us"].values()) < d["step_time_us"] / 2'
+  python3 -c 'import json; d = json.load(open("p.json"))["devices"]
+assert {name.split("/")[0] for name in d} == {"rnnlm", "tiny"}'
+  answers 0 simulate "rnnlm:batch=2,steps=2 + ./tiny.json" --cluster p2-8xlarge-2 --placement p.json
+  [[ "$output" == *$'\n  rnnlm        '*" ms"*$'\n  tiny         '*" ms"* ]]
+  # Of built-in networks the file says enough; a parameter goes to each of them.
+  answers 0 place in-tree in-tree --cluster p2-8xlarge-2 --agent heft -o p.json --set levels=4
+  answers 0 simulate --placement p.json --json
+  holds 'd["graph"] == "in-tree:levels=4 + in-tree:levels=4"' \
+    'list(d["graph_step_times_us"]) == ["in-tree", "in-tree_2"]'
+  answers 0 show "in-tree + rnnlm" --json
+  answers 0 convert "in-tree + rnnlm" -o both.json
+  refuses 2 "unknown graph 'rnlm'" place in-tree rnlm --cluster p2-8xlarge-2
+}

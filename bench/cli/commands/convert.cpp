@@ -70,7 +70,8 @@ ReadGraph read_graph_file(const ConvertOptions& options) {
 }
 
 ReadGraph read_graph(const ConvertOptions& options) {
-  if (options.from.empty() && options.graph != "-" && !names_graph_file(options.graph)) {
+  const bool is_file = names_graph_file(options.graph) && !names_several_graphs(options.graph);
+  if (options.from.empty() && options.graph != "-" && !is_file) {
     return {load_graph(options.graph), ""};
   }
   return read_graph_file(options);

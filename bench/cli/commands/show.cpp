@@ -69,7 +69,9 @@ class Show {
       throw Error(ErrorCode::kUsage, fmt::format("{} holds the results of a run: emplace report {}",
                                                  name, escape_shell(name)));
     }
-    if (names_graph_file(name)) {
+    if (names_several_graphs(name)) {
+      show_graph();
+    } else if (names_graph_file(name)) {
       show_file();
     } else {
       show_name();

@@ -15,6 +15,7 @@
 #include <emplace/bench/policy_file.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping.hpp>
+#include <emplace/graphs/side_by_side.hpp>
 #include <emplace/sim/placement_file.hpp>
 #include <emplace/sim/simulator.hpp>
 
@@ -81,6 +82,25 @@ void widen_bounds(PlacedStep& step, const Placement& placement) {
   }
 }
 
+// Returns when each of several graphs has ended; nothing for one graph.
+std::vector<std::pair<std::string, double>> graph_ends_us(const PlacedStep& step) {
+  std::vector<std::pair<std::string, double>> ends;
+  if (!names_several_graphs(step.graph)) {
+    return ends;
+  }
+  const std::vector<std::string> graphs = split_graphs(step.graph);
+  for (const std::string& name : part_names(graphs)) {
+    double end_us = 0;
+    for (OpId op = 0; op < step.problem().num_ops(); ++op) {
+      if (step.op_name(op).starts_with(name + "/")) {
+        end_us = std::max(end_us, step.record.end_us[op]);
+      }
+    }
+    ends.emplace_back(name, end_us);
+  }
+  return ends;
+}
+
 // Simulates the placement and fills in what the step gave.
 void simulate(PlacedStep& step, const Placement& placement) {
   const Problem& problem = step.problem();
@@ -118,8 +138,9 @@ void simulate(PlacedStep& step, const Placement& placement) {
   if (step.overlap) {
     step.overlap->throughput =
         measure_throughput(step.one_step(), placement, step.overlap->in_flight);
-  } else if (keeps_colocation) {
-    step.best_known_us = best_known_us(step);
+  } else {
+    step.best_known_us = keeps_colocation ? best_known_us(step) : std::nullopt;
+    step.graph_ends_us = graph_ends_us(step);
   }
   const double step_time_us =
       step.overlap ? step.overlap->throughput.period_us : step.record.makespan_us;
@@ -138,7 +159,10 @@ std::string named_in(const JsonDocument& file, const std::string& path, const ch
                 fmt::format("{}: no {} is named: give {}", path, member, option));
   }
   std::string text = name->text();
-  if (std::ranges::find(known, text.substr(0, text.find(':'))) == known.end()) {
+  const std::vector<std::string> parts = split_graphs(text);
+  if (!std::ranges::all_of(parts, [&](const std::string& part) {
+        return std::ranges::find(known, part.substr(0, part.find(':'))) != known.end();
+      })) {
     throw Error(ErrorCode::kUsage, fmt::format("{}: /{}: '{}' is not built into emplace: give {}",
                                                path, member, excerpt(text), option));
   }

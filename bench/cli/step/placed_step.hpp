@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace emplace::cli {
@@ -69,6 +70,8 @@ struct PlacedStep {
   /// device.
   std::optional<double> best_known_us{};
   std::vector<ReferenceStep> references{};  ///< of add_references()
+  /// Of several graphs, the time at which each has ended, by its name within them.
+  std::vector<std::pair<std::string, double>> graph_ends_us{};
 
   /// Returns the problem that is placed.
   const Problem& problem() const { return entry.problem; }

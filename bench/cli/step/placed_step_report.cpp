@@ -119,6 +119,9 @@ std::string step_time_text(const PlacedStep& step, std::string_view more_times) 
   std::string text = fmt::format("  step time    {:.3f} ms, {}{}\n", step.record.makespan_us / 1e3,
                                  above_bound_of(step), above_best_known_of(step));
   text += more_times;
+  for (const auto& [graph, end_us] : step.graph_ends_us) {
+    text += fmt::format("  {:<12} {:.3f} ms\n", graph, end_us / 1e3);
+  }
   for (const ReferenceStep& reference : step.references) {
     text += fmt::format("  {:<12} {}\n", reference.name, reference_text(reference));
   }
@@ -234,6 +237,13 @@ Json to_json(const PlacedStep& step) {
   Json json = facts_of(step);
   if (step.best_known_us) {
     json.add("best_known_us", *step.best_known_us);
+  }
+  if (!step.graph_ends_us.empty()) {
+    Json ends = Json::object();
+    for (const auto& [graph, end_us] : step.graph_ends_us) {
+      ends.add(graph, end_us);
+    }
+    json.add("graph_step_times_us", ends);
   }
   if (!step.references.empty()) {
     Json references = Json::array();

@@ -3,6 +3,7 @@
 #include <emplace/base/text_file.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/graph_format.hpp>
+#include <emplace/graphs/side_by_side.hpp>
 
 #include <fmt/format.h>
 
@@ -63,6 +64,9 @@ OpGraph GraphCatalog::build(const Spec& spec) const {
 
 // Names of the catalog have no dot before their parameters.
 bool names_graph_file(std::string_view name_or_path) {
+  if (names_several_graphs(name_or_path)) {
+    return true;
+  }
   const std::string_view name = name_or_path.substr(0, name_or_path.find(':'));
   return name_or_path.find('/') != std::string_view::npos ||
          name.find('.') != std::string_view::npos;
@@ -84,7 +88,21 @@ GraphFile find_graph_file(std::string_view path_and_parameters) {
   }
 }
 
+bool names_several_graphs(std::string_view name_or_path) {
+  std::error_code error;
+  return split_graphs(name_or_path).size() > 1 && !std::filesystem::exists(name_or_path, error);
+}
+
 OpGraph load_graph(std::string_view name_or_path) {
+  if (names_several_graphs(name_or_path)) {
+    const std::vector<std::string> names = split_graphs(name_or_path);
+    std::vector<OpGraph> graphs;
+    graphs.reserve(names.size());
+    for (const std::string& name : names) {
+      graphs.push_back(load_graph(name));
+    }
+    return side_by_side(graphs, part_names(names));
+  }
   if (!names_graph_file(name_or_path)) {
     return GraphCatalog::global().build(Spec::parse(name_or_path));
   }

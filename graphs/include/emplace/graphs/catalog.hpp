@@ -58,8 +58,11 @@ struct GraphFile {
   std::string parameters{};  ///< `key=value,key=value`, or nothing
 };
 
-/// Says whether `name_or_path` is that of a file (anything with a '/', or a '.' before any ':'),
-/// not one of the catalog.
+/// Says whether a text names several graphs, "A + B", and is not the path of a file.
+bool names_several_graphs(std::string_view name_or_path);
+
+/// Says whether `name_or_path` is that of a file (anything with a '/', or a '.' before any ':') or
+/// of several graphs, not one of the catalog.
 bool names_graph_file(std::string_view name_or_path);
 
 /// Splits `PATH[:key=value,...]`. A ':' is part of the path if the text before it is not a file.
