@@ -122,6 +122,81 @@ TEST(TorchDeviceMap, BringsTheInputsOfASumTogether) {
   }
 }
 
+// A language model: words -> stack -> head, where the head has the weight of the words; with
+// `in_model`, the model itself reads it, and there is no module head.
+Problem tied(bool in_model) {
+  const std::string head = in_model ? "" : "head";
+  OpGraph graph = test::make_graph({
+      {.name = "words.weight", .output_bytes = 20, .persistent_bytes = 20, .scope = "words"},
+      {.name = "words/op", .cost_us = 50, .output_bytes = 20, .producers = {0}, .scope = "words"},
+      {.name = "stack/a/op",
+       .cost_us = 50,
+       .output_bytes = 20,
+       .producers = {1},
+       .scope = "stack/a"},
+      {.name = "stack/b/op",
+       .cost_us = 50,
+       .output_bytes = 20,
+       .producers = {2},
+       .scope = "stack/b"},
+      {.name = "head/op", .cost_us = 50, .producers = {3, 0}, .scope = head},
+  });
+  graph[0].kind = "variable";
+  return test::make_problem(std::move(graph));
+}
+
+TEST(TorchDeviceMap, ModulesThatShareAWeightAreTogether) {
+  const PlacementExport result = exported("torch-device-map", tied(false), {0, 0, 1, 1, 1});
+  EXPECT_EQ(result.placement[0], result.placement[1]);
+  EXPECT_EQ(result.placement[0], result.placement[4]);
+  ASSERT_FALSE(result.colocated.empty());
+  EXPECT_EQ(result.colocated[0].what, "words.weight");
+  EXPECT_THAT(result.colocated[0].devices, ElementsAre(0, 1));
+  EXPECT_THAT(result.colocated[0].shared_by, ElementsAre("words", "head"));
+
+  // Where they are together, nothing changes.
+  const PlacementExport kept = exported("torch-device-map", tied(false), {0, 0, 1, 1, 0});
+  EXPECT_EQ(Json::parse(kept.text), Json::parse(R"({"words":0,"stack":1,"head":0})"));
+  EXPECT_TRUE(kept.colocated.empty());
+}
+
+TEST(TorchDeviceMap, AWeightIsWhereWhatItMeetsIs) {
+  // No module of the map moves what the model itself multiplies, so stack.b has to be where the
+  // weight is.
+  const PlacementExport kept = exported("torch-device-map", tied(true), {0, 0, 1, 0, 0});
+  EXPECT_EQ(kept.placement, Placement(std::vector<DeviceId>{0, 0, 1, 0, 0}));
+  const PlacementExport result = exported("torch-device-map", tied(true), {0, 0, 1, 1, 1});
+  EXPECT_EQ(result.placement[3], result.placement[0]);
+  EXPECT_EQ(result.placement[4], result.placement[0]);
+  EXPECT_THAT(result.colocated[0].shared_by, ElementsAre("words", ""));
+}
+
+TEST(TorchDeviceMap, ATiedModuleThatIsReadByBlocksOfTwoDevicesEnds) {
+  // Two blocks, each with a layer of its own and one that both share, and a sum of both layers.
+  OpGraph graph = test::make_graph({
+      {.name = "weight", .output_bytes = 20, .persistent_bytes = 20, .scope = "one/shared"},
+      {.name = "one/shared/op", .producers = {0}, .scope = "one/shared"},
+      {.name = "one/own/op", .scope = "one/own"},
+      {.name = "one/add", .producers = {1, 2}, .scope = "one"},
+      {.name = "two/shared/op", .producers = {0}, .scope = "two/shared"},
+      {.name = "two/own/op", .scope = "two/own"},
+      {.name = "two/add", .producers = {4, 5}, .scope = "two"},
+  });
+  graph[0].kind = "variable";
+  const Problem problem = test::make_problem(std::move(graph));
+  for (int bits = 0; bits < 128; ++bits) {
+    std::vector<DeviceId> devices;
+    for (int op = 0; op < 7; ++op) {
+      devices.emplace_back((bits >> op) & 1);
+    }
+    const Placement& placement =
+        exported("torch-device-map", problem, std::move(devices)).placement;
+    EXPECT_EQ(placement[0], placement[1]) << bits;
+    EXPECT_EQ(placement[0], placement[4]) << bits;
+    EXPECT_EQ(placement[3], placement[2]) << bits;
+  }
+}
+
 TEST(TorchDeviceMap, AModelOnOneDeviceIsOneEntry) {
   EXPECT_EQ(Json::parse(exported("torch-device-map", residual(), {1, 1, 1, 1, 1}).text),
             Json::parse(R"({"":1})"));
@@ -142,6 +217,14 @@ TEST(TorchFx, CutsAnyEdgeBetweenModules) {
   EXPECT_THAT(result.text, HasSubstr(R"("block": "cuda:0",)"));
   EXPECT_THAT(result.text, HasSubstr(R"("block.b": "cuda:1",)"));
   EXPECT_THAT(result.text, HasSubstr("ORDER = {}"));
+}
+
+TEST(TorchFx, ModulesThatShareAWeightAreTogether) {
+  const PlacementExport result = exported("torch-fx", tied(false), {0, 0, 1, 1, 1});
+  EXPECT_EQ(result.placement[4], result.placement[0]);
+  EXPECT_THAT(result.colocated[0].shared_by, ElementsAre("words", "head"));
+  // What the model itself computes may read it from another device.
+  EXPECT_TRUE(exported("torch-fx", tied(true), {0, 0, 1, 1, 1}).colocated.empty());
 }
 
 TEST(TorchFx, KeepsTheOrderOfTheStep) {

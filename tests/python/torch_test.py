@@ -80,6 +80,16 @@ class FromTorch(unittest.TestCase):
         self.assertEqual(graph.parameters, 40)
         self.assertEqual(graph.kinds.count("variable"), 1)
         self.assertEqual(graph.kinds.count("optimizer_update"), 1)
+        # Modules that share it stay together, wherever a placement has them.
+        problem = emplace.problem(graph, "p2-8xlarge-2")
+        placement = numpy.zeros(problem.num_groups, numpy.int32)
+        for op, scope in enumerate(problem.scopes):
+            if scope.startswith("head"):
+                placement[problem.groups[op]] = 1
+        self.assertIn(emplace.device_map(problem, placement), ({"": 0}, {"": 1}))
+        if hasattr(torch, "export"):
+            exported = torch.export.export(Tied(), (torch.zeros(2, 3, dtype=torch.int64),))
+            self.assertEqual(emplace.from_torch(exported, None).parameters, 40)
 
     def test_buffers_are_not_trained(self):
         class Shift(nn.Module):

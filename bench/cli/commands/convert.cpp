@@ -149,8 +149,11 @@ void note_changes(const PlacedStep& step, const bench::PlacementExport& exported
   for (std::size_t i = 0; i < exported.colocated.size() && i < kMaxNotes; ++i) {
     const bench::ColocatedOps& colocated = exported.colocated[i];
     note(fmt::format(
-        "emplace: note: {} was on {}, and is now on {}",
+        "emplace: note: {}{} was on {}, and is now on {}",
         colocated.what.empty() ? "the model" : fmt::format("'{}'", excerpt(colocated.what)),
+        colocated.shared_by.empty()
+            ? ""
+            : fmt::format(", which {} share,", bench::sharing_modules(colocated)),
         fmt::join(names_of(step, colocated.devices), " and "),
         step.problem().device(colocated.device).name));
   }
@@ -170,9 +173,13 @@ Json to_json(const PlacedStep& step, const bench::PlacementExport& exported,
              const std::string& format, const std::string& output, const StepRecord& record) {
   Json colocated = Json::array();
   for (const bench::ColocatedOps& ops : exported.colocated) {
-    colocated.push_back({{"what", ops.what},
-                         {"devices", names_of(step, ops.devices)},
-                         {"device", step.problem().device(ops.device).name}});
+    Json change{{"what", ops.what},
+                {"devices", names_of(step, ops.devices)},
+                {"device", step.problem().device(ops.device).name}};
+    if (!ops.shared_by.empty()) {
+      change.add("shared_by", ops.shared_by);
+    }
+    colocated.push_back(std::move(change));
   }
   return {{"schema_version", 1},
           {"graph", step.graph},

@@ -97,11 +97,19 @@ class ExportSearch {
 
   // Writes a placement, and keeps what the file says if that is the best; returns whether it is.
   bool consider(const Placement& placement) {
-    Exported exported{.placement = format_.write(problem_, placement).placement};
+    bench::PlacementExport file = format_.write(problem_, placement);
+    Exported exported{.placement = std::move(file.placement)};
     try {  // what the format brings together may have to be apart
       require_constraints(problem_, exported.placement, format_.name);
     } catch (const Error& error) {
       refused_ = error.what();
+      for (const bench::ColocatedOps& colocated : file.colocated) {
+        if (!colocated.shared_by.empty()) {
+          refused_ += fmt::format("; {} share '{}'", bench::sharing_modules(colocated),
+                                  excerpt(colocated.what));
+          break;
+        }
+      }
       return false;
     }
     const SimResult& step = simulator_.run(exported.placement);

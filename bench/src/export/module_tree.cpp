@@ -102,6 +102,10 @@ bool is_stored(const Problem& problem, OpId op) {
   return problem.op(op).kind == "variable" || problem.op(op).kind == "constant";
 }
 
+bool is_call(const Problem& problem, OpId op) {
+  return problem.op(op).phase == Phase::kForward && !is_stored(problem, op);
+}
+
 ModuleTree::ModuleTree(const Problem& problem, std::string_view format)
     : modules_(1), module_of_(problem.num_ops()), forward_of_(problem.num_ops()) {
   std::map<std::string, ModuleId, std::less<>> by_path{{"", kRoot}};

@@ -65,4 +65,7 @@ class ModuleTree {
 /// Says whether `op` is there before the step, and so is computed nowhere: a variable or constant.
 bool is_stored(const Problem& problem, OpId op);
 
+/// Says whether the forward pass computes `op`, or it enters the model.
+bool is_call(const Problem& problem, OpId op);
+
 }  // namespace emplace::bench

@@ -1,12 +1,14 @@
 // A device map as Hugging Face Accelerate reads it: {"conv1": 0, "layer1.0": 1, "fc": "cpu"}. What
 // enters a module of the map moves to its device. What a module that is not in the map computes
 // itself runs where its inputs are, which must be one device. So a module with parameters has one
-// device; the inputs of an op between modules are brought together; and gradients are computed
+// device; the inputs of an op between modules are brought together; modules that share a weight are
+// together, because Accelerate ties them again, on one of their devices; and gradients are computed
 // where the forward pass was, as autograd does.
 
 #include "colocation.hpp"
 #include "formats.hpp"
 #include "module_tree.hpp"
+#include "shared_weights.hpp"
 
 #include <emplace/base/json.hpp>
 
@@ -32,16 +34,22 @@ class DeviceMap {
   DeviceMap(const Problem& problem, const Placement& placement)
       : problem_(problem),
         tree_(problem, "torch-device-map"),
+        shared_(problem, tree_),
         colocation_(problem, without_priorities(placement)),
         has_order_(placement.has_priorities()),
         device_(tree_.modules().size()) {
     for (ModuleId module = 0; module < tree_.modules().end_id(); ++module) {
+      if (!may_split(module)) {
+        shared_.tie_whole(module);
+      }
+    }
+    for (ModuleId module = 0; module < tree_.modules().end_id(); ++module) {
+      const std::vector<OpId> ops = shared_.tied_ops(module);
       const bool is_leaf = tree_.modules()[module].is_leaf();
-      const bool may_split =
-          !has_parameters(module) || (!is_leaf && has_paths_of_parameters(module));
-      const std::vector<OpId> ops = tree_.ops_within(module);
+      const bool is_tied = is_leaf && ops.size() > tree_.modules()[module].ops.size();
       // A leaf without parameters may follow its inputs if its calls are on several devices.
-      if (!may_split || (is_leaf && colocation_.devices_of(calls_of(module)).size() == 1)) {
+      if (is_tied || !may_split(module) ||
+          (is_leaf && colocation_.devices_of(calls_of(module)).size() == 1)) {
         colocation_.colocate(ops);
       }
     }
@@ -51,7 +59,8 @@ class DeviceMap {
   }
 
   PlacementExport write() {
-    PlacementExport result{.placement = colocation_.placement()};
+    PlacementExport result{.placement = colocation_.placement(),
+                           .colocated = shared_.changes(colocation_)};
     Json map = Json::object();
     write(ModuleTree::kRoot, map, result);
     result.text = map.indented(2) + "\n";
@@ -80,14 +89,15 @@ class DeviceMap {
     });
   }
 
-  bool is_call(OpId op) const {
-    return problem_.op(op).phase == Phase::kForward && !is_stored(problem_, op);
+  bool may_split(ModuleId module) const {
+    return !has_parameters(module) ||
+           (!tree_.modules()[module].is_leaf() && has_paths_of_parameters(module));
   }
 
   std::vector<OpId> calls_of(ModuleId module) const {
     std::vector<OpId> calls;
     std::ranges::copy_if(tree_.modules()[module].ops, std::back_inserter(calls),
-                         [&](OpId op) { return is_call(op); });
+                         [&](OpId op) { return is_call(problem_, op); });
     return calls;
   }
 
@@ -120,12 +130,13 @@ class DeviceMap {
 
   bool follows(OpId op) const { return device_[tree_.module_of(op)] == kSplit; }
 
-  // Returns the ops whose results a call reads.
+  // Returns the ops whose results a call reads. A weight that others read, too, does not follow it.
   std::vector<OpId> inputs_of(OpId call) const {
     std::vector<OpId> inputs;
     for (const UseId input : problem_.inputs(call)) {
       const Problem::Use& use = problem_.uses()[input];
-      if (use.output >= 0 && !is_stored(problem_, use.producer)) {
+      if (use.output >= 0 &&
+          (!is_stored(problem_, use.producer) || shared_.is_shared(use.producer))) {
         inputs.push_back(use.producer);
       }
     }
@@ -137,8 +148,8 @@ class DeviceMap {
   // What enters the model moves to the first device that computes.
   void move_model_inputs() {
     const auto order = problem_.topological_order();
-    const auto first =
-        std::ranges::find_if(order, [&](OpId op) { return is_call(op) && !is_model_input(op); });
+    const auto first = std::ranges::find_if(
+        order, [&](OpId op) { return is_call(problem_, op) && !is_model_input(op); });
     for (const OpId op : order) {
       if (first != order.end() && is_model_input(op) && follows(op)) {
         colocation_.move(op, colocation_.device_of(*first));
@@ -146,11 +157,44 @@ class DeviceMap {
     }
   }
 
-  // Makes it a placement that a map can express. After many conflicts only whole modules move, so
-  // that it ends.
+  // Makes it a placement that a map can express. After many conflicts only whole modules move, and
+  // after more all of them, so that it ends: weights may tie modules of different parents.
   void resolve() {
-    for (std::size_t resolved = 0; !follow_inputs(resolved > tree_.modules().size()); ++resolved) {
+    const std::size_t many = tree_.modules().size();
+    for (std::size_t resolved = 0; !follow_inputs(resolved > many); ++resolved) {
+      if (resolved > 3 * many) {
+        colocation_.colocate(problem_.topological_order());
+      }
     }
+  }
+
+  // Returns the ops that hold and read a shared weight, with their modules where these have one
+  // device.
+  std::vector<OpId> users_of(const SharedWeight& weight) {
+    std::set<OpId> users{weight.variable};
+    const auto add = [&](OpId op) {
+      if (!follows(op)) {
+        const std::vector<OpId> tied = shared_.tied_ops(tree_.module_of(op));
+        users.insert(tied.begin(), tied.end());
+      }
+    };
+    add(weight.variable);
+    std::ranges::for_each(weight.readers, add);
+    return {users.begin(), users.end()};
+  }
+
+  // Brings the modules that read a shared weight to its device; returns whether one was elsewhere.
+  bool join_users() {
+    for (const SharedWeight& weight : shared_.weights()) {
+      const DeviceId device = colocation_.device_of(weight.variable);
+      if (std::ranges::any_of(weight.readers, [&](OpId reader) {
+            return !follows(reader) && colocation_.device_of(reader) != device;
+          })) {
+        colocation_.colocate(users_of(weight));
+        return true;
+      }
+    }
+    return false;
   }
 
   // Moves what follows others to their devices. Returns false where it has to be called again: it
@@ -158,8 +202,11 @@ class DeviceMap {
   bool follow_inputs(bool whole_modules) {
     find_devices();
     move_model_inputs();
+    if (join_users()) {
+      return false;
+    }
     for (const OpId op : problem_.topological_order()) {
-      if (!follows(op) || !is_call(op)) {
+      if (!follows(op) || !is_call(problem_, op)) {
         continue;
       }
       const std::vector<DeviceId> devices = colocation_.devices_of(inputs_of(op));
@@ -172,7 +219,7 @@ class DeviceMap {
       }
     }
     for (const OpId op : problem_.topological_order()) {
-      if (follows(op) && !is_call(op)) {
+      if (follows(op) && !is_call(problem_, op) && !shared_.is_shared(op)) {
         colocation_.move(op, colocation_.device_of(tree_.forward_of(op)));
       }
     }
@@ -191,7 +238,7 @@ class DeviceMap {
         choices.emplace_back(std::move(*sources), device);
       }
     }
-    const std::vector<OpId> module = tree_.ops_within(tree_.module_of(call));
+    const std::vector<OpId> module = shared_.tied_ops(tree_.module_of(call));
     for (const DeviceId device : colocation_.devices_of(module)) {
       choices.emplace_back(module, device);
     }
@@ -200,7 +247,7 @@ class DeviceMap {
 
   // Returns the ops of the modules by which inputs of `call` are not on `device`; nothing if one is
   // elsewhere because the model's input is.
-  std::optional<std::vector<OpId>> sources_elsewhere(OpId call, DeviceId device) const {
+  std::optional<std::vector<OpId>> sources_elsewhere(OpId call, DeviceId device) {
     std::set<OpId> sources;
     std::vector<OpId> left = inputs_of(call);
     std::erase_if(left, [&](OpId input) { return colocation_.device_of(input) == device; });
@@ -214,10 +261,15 @@ class DeviceMap {
       is_known[next] = true;
       const std::vector<OpId> inputs = inputs_of(next);
       if (!follows(next)) {
-        const std::vector<OpId> members = tree_.ops_within(tree_.module_of(next));
+        const std::vector<OpId> members = shared_.tied_ops(tree_.module_of(next));
         sources.insert(members.begin(), members.end());
       } else if (is_model_input(next)) {
         return std::nullopt;
+      } else if (const auto weight =
+                     std::ranges::find(shared_.weights(), next, &SharedWeight::variable);
+                 weight != shared_.weights().end()) {
+        const std::vector<OpId> users = users_of(*weight);
+        sources.insert(users.begin(), users.end());
       } else if (inputs.empty()) {
         sources.insert(next);
       } else {
@@ -261,6 +313,7 @@ class DeviceMap {
 
   const Problem& problem_;
   ModuleTree tree_;
+  SharedWeights shared_;
   Colocation colocation_;
   bool has_order_;
   IdVector<ModuleId, DeviceId> device_;
