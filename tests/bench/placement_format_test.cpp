@@ -197,6 +197,78 @@ TEST(TorchDeviceMap, ATiedModuleThatIsReadByBlocksOfTwoDevicesEnds) {
   }
 }
 
+TEST(StoredPaths, AreThoseOfPyTorch) {
+  EXPECT_THAT(stored_paths("layer1.0.conv1.weight"), ElementsAre("layer1.0.conv1.weight"));
+  EXPECT_THAT(stored_paths("encoder/ln/weight+bias"),
+              ElementsAre("encoder.ln.weight", "encoder.ln.bias"));
+  EXPECT_THAT(stored_paths("n1.weight+n1.bias"), ElementsAre("n1.weight", "n1.bias"));
+  EXPECT_THAT(stored_paths("onnx::MatMul_37"), ElementsAre());
+  EXPECT_THAT(stored_paths("/layer/Constant_output_0"), ElementsAre());
+}
+
+// A transformer: a token of the model itself, and positions and a mask that the encoder holds next
+// to its blocks.
+Problem with_stored() {
+  OpGraph graph = test::make_graph({
+      {.name = "x"},
+      {.name = "patches/op", .cost_us = 50, .producers = {0}, .scope = "patches"},
+      {.name = "token", .persistent_bytes = 20},
+      {.name = "concat", .producers = {1, 2}},
+      {.name = "encoder/positions", .persistent_bytes = 20, .scope = "encoder"},
+      {.name = "encoder/mask", .persistent_bytes = 20, .scope = "encoder"},
+      {.name = "encoder/add", .producers = {3, 4, 5}, .scope = "encoder"},
+      {.name = "encoder/0/op", .cost_us = 50, .producers = {6}, .scope = "encoder/0"},
+      {.name = "encoder/1/op", .cost_us = 50, .producers = {7}, .scope = "encoder/1"},
+  });
+  graph[0].kind = "input";
+  graph[2].kind = graph[4].kind = "variable";
+  graph[5].kind = "constant";
+  return test::make_problem(std::move(graph));
+}
+
+TEST(TorchDeviceMap, NamesWhatIsNextToModules) {
+  const std::vector<DeviceId> devices{1, 1, 1, 1, 1, 1, 1, 1, 0};
+  const PlacementExport result = exported("torch-device-map", with_stored(), devices);
+  EXPECT_EQ(result.placement, Placement(devices));
+  EXPECT_EQ(Json::parse(result.text).dump(),
+            R"({"patches":1,"encoder.0":1,"encoder.1":0,"token":1,"encoder.positions":1,)"
+            R"("encoder.mask":1})");
+}
+
+TEST(TorchDeviceMap, BeginsWithTheDeviceOfWhatTheModelHolds) {
+  OpGraph graph = test::make_graph({
+      {.name = "x"},
+      {.name = "a/op", .cost_us = 50, .producers = {0}, .scope = "a"},
+      {.name = "b/op", .cost_us = 50, .producers = {1}, .scope = "b"},
+      {.name = "scale", .persistent_bytes = 20},
+      {.name = "multiply", .producers = {2, 3}},
+      {.name = "labels"},
+      {.name = "loss/op", .producers = {4, 5}, .scope = "loss"},
+  });
+  graph[0].kind = graph[5].kind = "input";
+  graph[3].kind = "variable";
+  const Problem problem = test::make_problem(std::move(graph));
+  // What is held by the model is on 0, and so is what enters it.
+  const PlacementExport at_end = exported("torch-device-map", problem, {1, 1, 0, 0, 0, 0, 0});
+  EXPECT_EQ(Json::parse(at_end.text).dump(), R"({"b":0,"a":1,"scale":0})");
+  EXPECT_EQ(at_end.placement, Placement(std::vector<DeviceId>{0, 1, 0, 0, 0, 0, 0}));
+}
+
+TEST(TorchDeviceMap, TheLossIsOnTheMainDevice) {
+  // It reads labels there, and the result of the last module wherever that is.
+  OpGraph graph = test::make_graph({
+      {.name = "x"},
+      {.name = "a/op", .cost_us = 50, .producers = {0}, .scope = "a"},
+      {.name = "b/op", .cost_us = 50, .producers = {1}, .scope = "b"},
+      {.name = "labels"},
+      {.name = "loss/op", .producers = {2, 3}, .scope = "loss"},
+  });
+  graph[0].kind = graph[3].kind = "input";
+  const Problem problem = test::make_problem(std::move(graph));
+  EXPECT_EQ(exported("torch-device-map", problem, {0, 0, 1, 1, 1}).placement,
+            Placement(std::vector<DeviceId>{0, 0, 1, 0, 0}));
+}
+
 TEST(TorchDeviceMap, AModelOnOneDeviceIsOneEntry) {
   EXPECT_EQ(Json::parse(exported("torch-device-map", residual(), {1, 1, 1, 1, 1}).text),
             Json::parse(R"({"":1})"));

@@ -249,7 +249,7 @@ class Placing(unittest.TestCase):
                 self.scale = nn.Parameter(torch.ones(4))
 
             def forward(self, x):
-                return self.right(self.left(x)) * self.scale
+                return self.right(self.left(x * self.scale))
         model = Two()
         problem = emplace.problem(emplace.from_torch(model, torch.zeros(2, 4), training=False), "p2-8xlarge-2")
         placement = numpy.zeros(problem.num_groups, numpy.int32)
@@ -258,7 +258,7 @@ class Placing(unittest.TestCase):
             if scope.startswith("right"):
                 placement[problem.groups[op]] = 1
         self.assertEqual(emplace.device_map(problem, placement),
-                         {"left": 0, "right": 1, "scale": 1})
+                         {"scale": 0, "left": 0, "right": 1})
 
     def test_place_tells_all(self):
         model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64))

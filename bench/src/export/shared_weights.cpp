@@ -8,7 +8,7 @@
 namespace emplace::bench {
 
 SharedWeights::SharedWeights(const Problem& problem, const ModuleTree& tree)
-    : problem_(problem), tree_(tree), is_shared_(problem.num_ops()), sets_(tree.modules().size()) {
+    : problem_(problem), tree_(tree), sets_(tree.modules().size()) {
   for (const OpId op : problem.topological_order()) {
     if (problem.op(op).kind != "variable") {
       continue;
@@ -24,7 +24,6 @@ SharedWeights::SharedWeights(const Problem& problem, const ModuleTree& tree)
         (weight.readers.size() == 1 && tree.module_of(weight.readers.front()) == holder)) {
       continue;
     }
-    is_shared_[op] = true;
     for (const OpId reader : weight.readers) {
       const ModuleId module = tree.module_of(reader);
       if (tree.modules()[holder].is_leaf() && tree.modules()[module].is_leaf()) {

@@ -31,9 +31,6 @@ class SharedWeights {
 
   std::span<const SharedWeight> weights() const { return weights_; }
 
-  /// Says whether `op` is a variable of weights().
-  bool is_shared(OpId op) const { return is_shared_[op]; }
-
   /// Ties a module to all that are in it, and so to what these are tied to.
   void tie_whole(ModuleId module);
 
@@ -47,7 +44,6 @@ class SharedWeights {
   const Problem& problem_;
   const ModuleTree& tree_;
   std::vector<SharedWeight> weights_;
-  IdVector<OpId, bool> is_shared_;
   boost::disjoint_sets_with_storage<> sets_;  // of modules
 };
 
