@@ -142,7 +142,7 @@ Problem tied(bool in_model) {
       {.name = "head/op", .cost_us = 50, .producers = {3, 0}, .scope = head},
   });
   graph[0].kind = "variable";
-  return test::make_problem(std::move(graph));
+  return test::make_problem(graph);
 }
 
 TEST(TorchDeviceMap, ModulesThatShareAWeightAreTogether) {
@@ -183,9 +183,10 @@ TEST(TorchDeviceMap, ATiedModuleThatIsReadByBlocksOfTwoDevicesEnds) {
       {.name = "two/add", .producers = {4, 5}, .scope = "two"},
   });
   graph[0].kind = "variable";
-  const Problem problem = test::make_problem(std::move(graph));
+  const Problem problem = test::make_problem(graph);
   for (int bits = 0; bits < 128; ++bits) {
     std::vector<DeviceId> devices;
+    devices.reserve(7);
     for (int op = 0; op < 7; ++op) {
       devices.emplace_back((bits >> op) & 1);
     }
@@ -223,7 +224,7 @@ Problem with_stored() {
   graph[0].kind = "input";
   graph[2].kind = graph[4].kind = "variable";
   graph[5].kind = "constant";
-  return test::make_problem(std::move(graph));
+  return test::make_problem(graph);
 }
 
 TEST(TorchDeviceMap, NamesWhatIsNextToModules) {
@@ -247,7 +248,7 @@ TEST(TorchDeviceMap, BeginsWithTheDeviceOfWhatTheModelHolds) {
   });
   graph[0].kind = graph[5].kind = "input";
   graph[3].kind = "variable";
-  const Problem problem = test::make_problem(std::move(graph));
+  const Problem problem = test::make_problem(graph);
   // What is held by the model is on 0, and so is what enters it.
   const PlacementExport at_end = exported("torch-device-map", problem, {1, 1, 0, 0, 0, 0, 0});
   EXPECT_EQ(Json::parse(at_end.text).dump(), R"({"b":0,"a":1,"scale":0})");
@@ -264,7 +265,7 @@ TEST(TorchDeviceMap, TheLossIsOnTheMainDevice) {
       {.name = "loss/op", .producers = {2, 3}, .scope = "loss"},
   });
   graph[0].kind = graph[3].kind = "input";
-  const Problem problem = test::make_problem(std::move(graph));
+  const Problem problem = test::make_problem(graph);
   EXPECT_EQ(exported("torch-device-map", problem, {0, 0, 1, 1, 1}).placement,
             Placement(std::vector<DeviceId>{0, 0, 1, 0, 0}));
 }
@@ -329,7 +330,7 @@ TEST(Csv, QuotesWhatNeedsIt) {
 TEST(PlacementFormats, OfOtherProgramsHaveNoReplicas) {
   OpGraph graph = test::make_graph({{.name = "a", .scope = "one"}, {.name = "b", .scope = "two"}});
   graph[1].replica = 1;
-  const Problem problem = test::make_problem(std::move(graph));
+  const Problem problem = test::make_problem(graph);
   const Placement placement(std::vector<DeviceId>{0, 1});
   for (const PlacementFormat& format : placement_formats()) {
     if (format.name == "csv") {

@@ -66,7 +66,7 @@ ReadGraph read_graph_file(const ConvertOptions& options) {
   if (const std::string uncounted = describe_uncounted(graph); !uncounted.empty()) {
     note(escape_terminal(fmt::format("emplace: warning: {}", uncounted)));
   }
-  return {std::move(graph), format.name};
+  return {graph, format.name};
 }
 
 ReadGraph read_graph(const ConvertOptions& options) {
@@ -179,7 +179,7 @@ Json to_json(const PlacedStep& step, const bench::PlacementExport& exported,
     if (!ops.shared_by.empty()) {
       change.add("shared_by", ops.shared_by);
     }
-    colocated.push_back(std::move(change));
+    colocated.push_back(change);
   }
   return {{"schema_version", 1},
           {"graph", step.graph},
@@ -242,8 +242,7 @@ void add_convert(CLI::App& app, Action& action) {
   set_examples(
       *command,
       {"emplace convert model.onnx:batch=32 -o graph.json",
-       "emplace convert pipedream.txt --from pipedream:device-class=gpu-k80 "
-       "-o graph.json",
+       "emplace convert pipedream.txt --from pipedream:device-class=gpu-k80 -o graph.json",
        "emplace convert inception-v3 -o inception.graphml",
        "emplace convert --cluster p2-8xlarge-2 --placement results/quickstart -o best.json",
        "emplace convert --placement placement.json --to torch-fx"});
