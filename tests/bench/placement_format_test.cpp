@@ -122,6 +122,154 @@ TEST(TorchDeviceMap, BringsTheInputsOfASumTogether) {
   }
 }
 
+// A language model: words -> stack -> head, where the head has the weight of the words; with
+// `in_model`, the model itself reads it, and there is no module head.
+Problem tied(bool in_model) {
+  const std::string head = in_model ? "" : "head";
+  OpGraph graph = test::make_graph({
+      {.name = "words.weight", .output_bytes = 20, .persistent_bytes = 20, .scope = "words"},
+      {.name = "words/op", .cost_us = 50, .output_bytes = 20, .producers = {0}, .scope = "words"},
+      {.name = "stack/a/op",
+       .cost_us = 50,
+       .output_bytes = 20,
+       .producers = {1},
+       .scope = "stack/a"},
+      {.name = "stack/b/op",
+       .cost_us = 50,
+       .output_bytes = 20,
+       .producers = {2},
+       .scope = "stack/b"},
+      {.name = "head/op", .cost_us = 50, .producers = {3, 0}, .scope = head},
+  });
+  graph[0].kind = "variable";
+  return test::make_problem(graph);
+}
+
+TEST(TorchDeviceMap, ModulesThatShareAWeightAreTogether) {
+  const PlacementExport result = exported("torch-device-map", tied(false), {0, 0, 1, 1, 1});
+  EXPECT_EQ(result.placement[0], result.placement[1]);
+  EXPECT_EQ(result.placement[0], result.placement[4]);
+  ASSERT_FALSE(result.colocated.empty());
+  EXPECT_EQ(result.colocated[0].what, "words.weight");
+  EXPECT_THAT(result.colocated[0].devices, ElementsAre(0, 1));
+  EXPECT_THAT(result.colocated[0].shared_by, ElementsAre("words", "head"));
+
+  // Where they are together, nothing changes.
+  const PlacementExport kept = exported("torch-device-map", tied(false), {0, 0, 1, 1, 0});
+  EXPECT_EQ(Json::parse(kept.text), Json::parse(R"({"words":0,"stack":1,"head":0})"));
+  EXPECT_TRUE(kept.colocated.empty());
+}
+
+TEST(TorchDeviceMap, AWeightIsWhereWhatItMeetsIs) {
+  // No module of the map moves what the model itself multiplies, so stack.b has to be where the
+  // weight is.
+  const PlacementExport kept = exported("torch-device-map", tied(true), {0, 0, 1, 0, 0});
+  EXPECT_EQ(kept.placement, Placement(std::vector<DeviceId>{0, 0, 1, 0, 0}));
+  const PlacementExport result = exported("torch-device-map", tied(true), {0, 0, 1, 1, 1});
+  EXPECT_EQ(result.placement[3], result.placement[0]);
+  EXPECT_EQ(result.placement[4], result.placement[0]);
+  EXPECT_THAT(result.colocated[0].shared_by, ElementsAre("words", ""));
+}
+
+TEST(TorchDeviceMap, ATiedModuleThatIsReadByBlocksOfTwoDevicesEnds) {
+  // Two blocks, each with a layer of its own and one that both share, and a sum of both layers.
+  OpGraph graph = test::make_graph({
+      {.name = "weight", .output_bytes = 20, .persistent_bytes = 20, .scope = "one/shared"},
+      {.name = "one/shared/op", .producers = {0}, .scope = "one/shared"},
+      {.name = "one/own/op", .scope = "one/own"},
+      {.name = "one/add", .producers = {1, 2}, .scope = "one"},
+      {.name = "two/shared/op", .producers = {0}, .scope = "two/shared"},
+      {.name = "two/own/op", .scope = "two/own"},
+      {.name = "two/add", .producers = {4, 5}, .scope = "two"},
+  });
+  graph[0].kind = "variable";
+  const Problem problem = test::make_problem(graph);
+  for (int bits = 0; bits < 128; ++bits) {
+    std::vector<DeviceId> devices;
+    devices.reserve(7);
+    for (int op = 0; op < 7; ++op) {
+      devices.emplace_back((bits >> op) & 1);
+    }
+    const Placement& placement =
+        exported("torch-device-map", problem, std::move(devices)).placement;
+    EXPECT_EQ(placement[0], placement[1]) << bits;
+    EXPECT_EQ(placement[0], placement[4]) << bits;
+    EXPECT_EQ(placement[3], placement[2]) << bits;
+  }
+}
+
+TEST(StoredPaths, AreThoseOfPyTorch) {
+  EXPECT_THAT(stored_paths("layer1.0.conv1.weight"), ElementsAre("layer1.0.conv1.weight"));
+  EXPECT_THAT(stored_paths("encoder/ln/weight+bias"),
+              ElementsAre("encoder.ln.weight", "encoder.ln.bias"));
+  EXPECT_THAT(stored_paths("n1.weight+n1.bias"), ElementsAre("n1.weight", "n1.bias"));
+  EXPECT_THAT(stored_paths("onnx::MatMul_37"), ElementsAre());
+  EXPECT_THAT(stored_paths("/layer/Constant_output_0"), ElementsAre());
+}
+
+// A transformer: a token of the model itself, and positions and a mask that the encoder holds next
+// to its blocks.
+Problem with_stored() {
+  OpGraph graph = test::make_graph({
+      {.name = "x"},
+      {.name = "patches/op", .cost_us = 50, .producers = {0}, .scope = "patches"},
+      {.name = "token", .persistent_bytes = 20},
+      {.name = "concat", .producers = {1, 2}},
+      {.name = "encoder/positions", .persistent_bytes = 20, .scope = "encoder"},
+      {.name = "encoder/mask", .persistent_bytes = 20, .scope = "encoder"},
+      {.name = "encoder/add", .producers = {3, 4, 5}, .scope = "encoder"},
+      {.name = "encoder/0/op", .cost_us = 50, .producers = {6}, .scope = "encoder/0"},
+      {.name = "encoder/1/op", .cost_us = 50, .producers = {7}, .scope = "encoder/1"},
+  });
+  graph[0].kind = "input";
+  graph[2].kind = graph[4].kind = "variable";
+  graph[5].kind = "constant";
+  return test::make_problem(graph);
+}
+
+TEST(TorchDeviceMap, NamesWhatIsNextToModules) {
+  const std::vector<DeviceId> devices{1, 1, 1, 1, 1, 1, 1, 1, 0};
+  const PlacementExport result = exported("torch-device-map", with_stored(), devices);
+  EXPECT_EQ(result.placement, Placement(devices));
+  EXPECT_EQ(Json::parse(result.text).dump(),
+            R"({"patches":1,"encoder.0":1,"encoder.1":0,"token":1,"encoder.positions":1,)"
+            R"("encoder.mask":1})");
+}
+
+TEST(TorchDeviceMap, BeginsWithTheDeviceOfWhatTheModelHolds) {
+  OpGraph graph = test::make_graph({
+      {.name = "x"},
+      {.name = "a/op", .cost_us = 50, .producers = {0}, .scope = "a"},
+      {.name = "b/op", .cost_us = 50, .producers = {1}, .scope = "b"},
+      {.name = "scale", .persistent_bytes = 20},
+      {.name = "multiply", .producers = {2, 3}},
+      {.name = "labels"},
+      {.name = "loss/op", .producers = {4, 5}, .scope = "loss"},
+  });
+  graph[0].kind = graph[5].kind = "input";
+  graph[3].kind = "variable";
+  const Problem problem = test::make_problem(graph);
+  // What is held by the model is on 0, and so is what enters it.
+  const PlacementExport at_end = exported("torch-device-map", problem, {1, 1, 0, 0, 0, 0, 0});
+  EXPECT_EQ(Json::parse(at_end.text).dump(), R"({"b":0,"a":1,"scale":0})");
+  EXPECT_EQ(at_end.placement, Placement(std::vector<DeviceId>{0, 1, 0, 0, 0, 0, 0}));
+}
+
+TEST(TorchDeviceMap, TheLossIsOnTheMainDevice) {
+  // It reads labels there, and the result of the last module wherever that is.
+  OpGraph graph = test::make_graph({
+      {.name = "x"},
+      {.name = "a/op", .cost_us = 50, .producers = {0}, .scope = "a"},
+      {.name = "b/op", .cost_us = 50, .producers = {1}, .scope = "b"},
+      {.name = "labels"},
+      {.name = "loss/op", .producers = {2, 3}, .scope = "loss"},
+  });
+  graph[0].kind = graph[3].kind = "input";
+  const Problem problem = test::make_problem(graph);
+  EXPECT_EQ(exported("torch-device-map", problem, {0, 0, 1, 1, 1}).placement,
+            Placement(std::vector<DeviceId>{0, 0, 1, 0, 0}));
+}
+
 TEST(TorchDeviceMap, AModelOnOneDeviceIsOneEntry) {
   EXPECT_EQ(Json::parse(exported("torch-device-map", residual(), {1, 1, 1, 1, 1}).text),
             Json::parse(R"({"":1})"));
@@ -142,6 +290,14 @@ TEST(TorchFx, CutsAnyEdgeBetweenModules) {
   EXPECT_THAT(result.text, HasSubstr(R"("block": "cuda:0",)"));
   EXPECT_THAT(result.text, HasSubstr(R"("block.b": "cuda:1",)"));
   EXPECT_THAT(result.text, HasSubstr("ORDER = {}"));
+}
+
+TEST(TorchFx, ModulesThatShareAWeightAreTogether) {
+  const PlacementExport result = exported("torch-fx", tied(false), {0, 0, 1, 1, 1});
+  EXPECT_EQ(result.placement[4], result.placement[0]);
+  EXPECT_THAT(result.colocated[0].shared_by, ElementsAre("words", "head"));
+  // What the model itself computes may read it from another device.
+  EXPECT_TRUE(exported("torch-fx", tied(true), {0, 0, 1, 1, 1}).colocated.empty());
 }
 
 TEST(TorchFx, KeepsTheOrderOfTheStep) {
@@ -174,7 +330,7 @@ TEST(Csv, QuotesWhatNeedsIt) {
 TEST(PlacementFormats, OfOtherProgramsHaveNoReplicas) {
   OpGraph graph = test::make_graph({{.name = "a", .scope = "one"}, {.name = "b", .scope = "two"}});
   graph[1].replica = 1;
-  const Problem problem = test::make_problem(std::move(graph));
+  const Problem problem = test::make_problem(graph);
   const Placement placement(std::vector<DeviceId>{0, 1});
   for (const PlacementFormat& format : placement_formats()) {
     if (format.name == "csv") {

@@ -57,11 +57,14 @@ END
   local converted
   converted=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["exported_step_time_us"])' <<<"$output")
   answers 0 place "$graph" --cluster p2-8xlarge-2 --evaluations 600 --for torch-device-map -o placement.json --json
-  holds "d['status'] == 'ok' and d['step_time_us'] < $converted"
+  holds "d['status'] == 'ok' and d['step_time_us'] < $converted and 300 < d['evaluations'] <= 600"
+  cp placement.json again.json
   local promised
   promised=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])' <<<"$output")
   answers 0 convert "$graph" --cluster p2-8xlarge-2 --placement placement.json --to torch-device-map -o map.json --json
   holds "d['exported_step_time_us'] == $promised and d['colocated'] == []"
+  answers 0 place "$graph" --cluster p2-8xlarge-2 --evaluations 600 --for torch-device-map -o placement.json
+  diff placement.json again.json
 }
 
 @test "--for keeps constraints" {

@@ -79,6 +79,27 @@ assert [float(row["start_us"]) for row in rows] == sorted(float(row["start_us"])
   [[ "$stderr" == *"was on gpu:0 and gpu:1, and is now on gpu:"* ]]
 }
 
+@test "modules that share a weight are on one device" {
+  modules
+  # The second relu becomes a layer with the weight of the first.
+  sed -i '/relu_1/ { s/relu_1.Relu/head\/Gemm/; s/relu_1/head/; s/"relu", "flops": 1000/"matmul", "shape": [64, 64, 64], "flops": 2000000000/ }
+    s/\[4, 0, 5\]/[4, 0, 5], [1, 0, 5]/' net.json
+  place gpu:1 gpu:0
+  sed -i 's/relu_1\/Relu/head\/Gemm/' place.json
+  export_as torch-device-map -o map.json --json
+  holds 'd["colocated"][0]["what"] == "stack.0.weight"' 'd["colocated"][0]["shared_by"] == ["stack.0", "head"]'
+  [[ "$stderr" == *"'stack.0.weight', which 'stack.0' and 'head' share, was on gpu:0 and gpu:1, and is now on gpu:"* ]]
+  answers 0 place net.json --cluster p2-8xlarge-2 --evaluations 100 --for torch-device-map --pin stack=gpu:1 -o place.json
+  export_as torch-device-map -o map.json --json
+  holds 'd["colocated"] == []' 'd["step_time_us"] == d["exported_step_time_us"]'
+  python3 -c '
+import json
+devices = json.load(open("place.json"))["devices"]
+assert devices["stack.0.weight"] == devices["/head/Gemm"] == "gpu:1", devices'
+  refuses 3 "; 'stack.0' and 'head' share 'stack.0.weight'" \
+    place net.json --cluster p2-8xlarge-2 --evaluations 100 --for torch-device-map --pin stack=gpu:1 --pin head=gpu:0
+}
+
 @test "torch-fx is Python" {
   modules
   export_as torch-fx -o placed.py

@@ -151,10 +151,27 @@ if torch is not None:
             return self.head(self.left(x) + self.right(x))
 
 
+    class Tied(torch.nn.Module):
+        """Two layers with one weight, far from each other; the model itself reads it, too."""
+
+        def __init__(self):
+            super().__init__()
+            self.first = torch.nn.Linear(8, 8)
+            self.middle = torch.nn.Sequential(*(torch.nn.Linear(8, 8) for _ in range(4)))
+            self.last = torch.nn.Linear(8, 8)
+            self.last.weight = self.first.weight
+            self.between = torch.nn.Linear(8, 8)
+            self.head = torch.nn.Linear(8, 5)
+
+        def forward(self, x):
+            x = self.last(self.middle(self.first(x)))
+            return self.head(torch.nn.functional.linear(self.between(x), self.first.weight))
+
+
 def dispatch(model, device_map, devices):
     """Does what accelerate.dispatch_model does."""
     modules, parameters = dict(model.named_modules()), dict(model.named_parameters())
-    covered = [name for name, _ in model.named_parameters()
+    covered = [name for name in parameters
                if any(key in ("", name) or name.startswith(key + ".") for key in device_map)]
     assert len(covered) == len(parameters), set(parameters) - set(covered)
 
@@ -204,6 +221,7 @@ class PlacedTorch(unittest.TestCase):
 
     def models(self):
         yield "towers", Towers(), torch.randn(4, 8)
+        yield "tied", Tied(), torch.randn(4, 8)
         yield "network", Network(), torch.randn(2, 3, 16, 16)
         try:
             import torchvision
@@ -275,7 +293,8 @@ class PlacedTorch(unittest.TestCase):
             source = source_of("placed.py")
             source.move_module = devices.move_module
             source.move = devices.move_all
-            placed = source.place(model)
+            turned = {f"cuda:{gpu}": f"cuda:{(gpu + 1) % 4}" for gpu in range(4)}
+            placed = source.place(model, turned if placement == "random.json" else None)
             self.assertEqual(bool(source.ORDER), placement == "heft-plan.json")
             return placed
         self.check(run)

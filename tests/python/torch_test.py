@@ -80,6 +80,16 @@ class FromTorch(unittest.TestCase):
         self.assertEqual(graph.parameters, 40)
         self.assertEqual(graph.kinds.count("variable"), 1)
         self.assertEqual(graph.kinds.count("optimizer_update"), 1)
+        # Modules that share it stay together, wherever a placement has them.
+        problem = emplace.problem(graph, "p2-8xlarge-2")
+        placement = numpy.zeros(problem.num_groups, numpy.int32)
+        for op, scope in enumerate(problem.scopes):
+            if scope.startswith("head"):
+                placement[problem.groups[op]] = 1
+        self.assertIn(emplace.device_map(problem, placement), ({"": 0}, {"": 1}))
+        if hasattr(torch, "export"):
+            exported = torch.export.export(Tied(), (torch.zeros(2, 3, dtype=torch.int64),))
+            self.assertEqual(emplace.from_torch(exported, None).parameters, 40)
 
     def test_buffers_are_not_trained(self):
         class Shift(nn.Module):
@@ -239,7 +249,7 @@ class Placing(unittest.TestCase):
                 self.scale = nn.Parameter(torch.ones(4))
 
             def forward(self, x):
-                return self.right(self.left(x)) * self.scale
+                return self.right(self.left(x * self.scale))
         model = Two()
         problem = emplace.problem(emplace.from_torch(model, torch.zeros(2, 4), training=False), "p2-8xlarge-2")
         placement = numpy.zeros(problem.num_groups, numpy.int32)
@@ -248,7 +258,7 @@ class Placing(unittest.TestCase):
             if scope.startswith("right"):
                 placement[problem.groups[op]] = 1
         self.assertEqual(emplace.device_map(problem, placement),
-                         {"left": 0, "right": 1, "scale": 1})
+                         {"scale": 0, "left": 0, "right": 1})
 
     def test_place_tells_all(self):
         model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64))

@@ -66,7 +66,7 @@ ReadGraph read_graph_file(const ConvertOptions& options) {
   if (const std::string uncounted = describe_uncounted(graph); !uncounted.empty()) {
     note(escape_terminal(fmt::format("emplace: warning: {}", uncounted)));
   }
-  return {std::move(graph), format.name};
+  return {graph, format.name};
 }
 
 ReadGraph read_graph(const ConvertOptions& options) {
@@ -150,8 +150,11 @@ void note_changes(const PlacedStep& step, const bench::PlacementExport& exported
   for (std::size_t i = 0; i < exported.colocated.size() && i < kMaxNotes; ++i) {
     const bench::ColocatedOps& colocated = exported.colocated[i];
     note(fmt::format(
-        "emplace: note: {} was on {}, and is now on {}",
+        "emplace: note: {}{} was on {}, and is now on {}",
         colocated.what.empty() ? "the model" : fmt::format("'{}'", excerpt(colocated.what)),
+        colocated.shared_by.empty()
+            ? ""
+            : fmt::format(", which {} share,", bench::sharing_modules(colocated)),
         fmt::join(names_of(step, colocated.devices), " and "),
         step.problem().device(colocated.device).name));
   }
@@ -171,9 +174,13 @@ Json to_json(const PlacedStep& step, const bench::PlacementExport& exported,
              const std::string& format, const std::string& output, const StepRecord& record) {
   Json colocated = Json::array();
   for (const bench::ColocatedOps& ops : exported.colocated) {
-    colocated.push_back({{"what", ops.what},
-                         {"devices", names_of(step, ops.devices)},
-                         {"device", step.problem().device(ops.device).name}});
+    Json change{{"what", ops.what},
+                {"devices", names_of(step, ops.devices)},
+                {"device", step.problem().device(ops.device).name}};
+    if (!ops.shared_by.empty()) {
+      change.add("shared_by", ops.shared_by);
+    }
+    colocated.push_back(change);
   }
   return {{"schema_version", 1},
           {"graph", step.graph},
@@ -236,8 +243,7 @@ void add_convert(CLI::App& app, Action& action) {
   set_examples(
       *command,
       {"emplace convert model.onnx:batch=32 -o graph.json",
-       "emplace convert pipedream.txt --from pipedream:device-class=gpu-k80 "
-       "-o graph.json",
+       "emplace convert pipedream.txt --from pipedream:device-class=gpu-k80 -o graph.json",
        "emplace convert inception-v3 -o inception.graphml",
        "emplace convert --cluster p2-8xlarge-2 --placement results/quickstart -o best.json",
        "emplace convert --placement placement.json --to torch-fx"});

@@ -4,6 +4,7 @@
 
 #include <emplace/agents/budget.hpp>
 #include <emplace/base/error.hpp>
+#include <emplace/base/random.hpp>
 #include <emplace/bench/placement_format.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/graphs/grouping.hpp>
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -28,6 +30,9 @@ namespace {
 
 // Deeper layers are single ops in all networks that we know.
 constexpr int kDeepest = 8;
+
+// How many layers of the best placement move before the next climb.
+constexpr int kKicked = 3;
 
 // Returns 0 and the granularities that make different layers.
 std::vector<std::int64_t> granularities(const OpGraph& graph) {
@@ -95,27 +100,70 @@ class ExportSearch {
   // Says why the last placement that was refused was.
   const std::string& refused() const { return refused_; }
 
-  // Writes a placement, and keeps what the file says if that is the best; returns whether it is.
-  bool consider(const Placement& placement) {
-    Exported exported{.placement = format_.write(problem_, placement).placement};
+  // Writes a placement, and keeps what the file says if that is the best.
+  void consider(const Placement& placement) { replace(best_, placement); }
+
+  // Moves whole layers to other devices as long as that helps, and again from placements near the
+  // best one. Requires: there is a best.
+  void improve(agents::Budget& budget, RandomStream random) {
+    const std::vector<std::vector<OpId>> layers = layers_of(problem_.graph());
+    const auto devices = problem_.placeable_devices();
+    climb(best_, layers, budget);
+    if (layers.size() < 2 || devices.size() < 2) {
+      return;
+    }
+    while (!budget.exhausted()) {
+      Placement near = best_.placement;
+      for (int i = 0; i < kKicked; ++i) {
+        move(near, layers[random.below(layers.size())], devices[random.below(devices.size())]);
+      }
+      budget.charge(1);
+      Exported other;
+      if (replace(other, near)) {
+        climb(other, layers, budget);
+        if (other.cost < best_.cost) {
+          best_ = std::move(other);
+        }
+      }
+    }
+  }
+
+ private:
+  // Writes a placement; if what the file says is better than `known`, or that is empty, it becomes
+  // `known`. Returns whether it did.
+  bool replace(Exported& known, const Placement& placement) {
+    bench::PlacementExport file = format_.write(problem_, placement);
+    Exported exported{.placement = std::move(file.placement)};
     try {  // what the format brings together may have to be apart
       require_constraints(problem_, exported.placement, format_.name);
     } catch (const Error& error) {
       refused_ = error.what();
+      for (const bench::ColocatedOps& colocated : file.colocated) {
+        if (!colocated.shared_by.empty()) {
+          refused_ += fmt::format("; {} share '{}'", bench::sharing_modules(colocated),
+                                  excerpt(colocated.what));
+          break;
+        }
+      }
       return false;
     }
     const SimResult& step = simulator_.run(exported.placement);
     exported.cost = {step.bytes_over, step.makespan_us};
-    if (best_.placement.size() > 0 && exported.cost >= best_.cost) {
+    if (known.placement.size() > 0 && exported.cost >= known.cost) {
       return false;
     }
-    best_ = std::move(exported);
+    known = std::move(exported);
     return true;
   }
 
-  // Moves whole layers to other devices as long as that helps. Requires: there is a best.
-  void climb(agents::Budget& budget) {
-    const std::vector<std::vector<OpId>> layers = layers_of(problem_.graph());
+  void move(Placement& placement, const std::vector<OpId>& layer, DeviceId device) const {
+    for (const OpId op : layer) {
+      placement[GroupId(op)] = device;
+    }
+    problem_.constrain(placement);
+  }
+
+  void climb(Exported& from, const std::vector<std::vector<OpId>>& layers, agents::Budget& budget) {
     std::size_t unimproved = 0;
     for (std::size_t at = 0; unimproved < layers.size(); at = (at + 1) % layers.size()) {
       ++unimproved;
@@ -123,21 +171,17 @@ class ExportSearch {
         if (budget.exhausted()) {
           return;
         }
-        Placement moved = best_.placement;
-        for (const OpId op : layers[at]) {
-          moved[GroupId(op)] = device;
-        }
-        problem_.constrain(moved);
-        if (moved == best_.placement) {
+        Placement moved = from.placement;
+        move(moved, layers[at], device);
+        if (moved == from.placement) {
           continue;
         }
         budget.charge(1);
-        unimproved = consider(moved) ? 0 : unimproved;
+        unimproved = replace(from, moved) ? 0 : unimproved;
       }
     }
   }
 
- private:
   const bench::PlacementFormat& format_;
   Problem problem_;
   Simulator simulator_;
@@ -154,7 +198,7 @@ PlacedStep place_for_format(const std::string& name, const ProblemOptions& probl
     throw Error(ErrorCode::kUsage, "--for is for --objective step");
   }
   ExportSearch search(format, problem);
-  // One part of the budget for each search, and one for the climb.
+  // One part of the budget for each search, and one for the climbs.
   const std::vector<std::int64_t> depths = granularities(search.problem().graph());
   const auto parts = static_cast<std::int64_t>(depths.size()) + 1;
   AgentOptions each = agent;
@@ -183,7 +227,7 @@ PlacedStep place_for_format(const std::string& name, const ProblemOptions& probl
     limits.max_evaluations = each.evaluations;
   }
   agents::Budget budget(limits);
-  search.climb(budget);
+  search.improve(budget, RandomStream(static_cast<std::uint64_t>(agent.seed)));
   PlacedStep best = place_op_by_op(
       problem, write_placement_json(search.problem(), search.best().placement), name);
   best.placed_by = fmt::format("{} for {}", agent.agent, name);

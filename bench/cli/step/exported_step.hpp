@@ -5,8 +5,8 @@
 // written (placement_format.hpp). Here searches run under several granularities (layers of one,
 // two,
 // ... elements of the scopes stay together), what each finds is written in the format, and what the
-// format then says is simulated. The fastest of these is the answer, so its step is the one that
-// the other program runs.
+// format then says is simulated. From the fastest of these, climbs move whole layers: iterated
+// local search. So the step of the answer is the one that the other program runs.
 
 #include "placed_step.hpp"
 

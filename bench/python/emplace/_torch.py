@@ -416,7 +416,7 @@ def _exported(name, exported, model=None):
     for kind, table in (("parameter", signature.inputs_to_parameters), ("buffer", signature.inputs_to_buffers),
                         ("tensor_constant", getattr(signature, "inputs_to_lifted_tensor_constants", {}))):
         kinds.update({placeholder: (kind, path) for placeholder, path in table.items()})
-    originals = {}
+    originals = getattr(exported, "state_dict", {})
     if model is not None:
         originals = {path: tensor for _, _, path, tensor, _ in _stored(model)}
     names: dict = {}  # of tensors, by node
@@ -443,7 +443,7 @@ def _exported(name, exported, model=None):
             if original is not None and id(original) in tied:
                 names[node] = tied[id(original)]
                 continue
-            trained = kind == "parameter" and (original if original is not None else value).requires_grad
+            trained = kind == "parameter" and (value if model is None else original).requires_grad
             names[node] = program.add_input(value, kind, path, trained)
             if original is not None:
                 tied[id(original)] = names[node]

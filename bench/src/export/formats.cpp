@@ -73,6 +73,15 @@ void expect_no_replicas(const Problem& problem) {
   }
 }
 
+std::string sharing_modules(const ColocatedOps& colocated) {
+  std::string text;
+  for (const std::string& path : colocated.shared_by) {
+    text += text.empty() ? "" : " and ";
+    text += path.empty() ? "the model" : fmt::format("'{}'", excerpt(path));
+  }
+  return text;
+}
+
 Placement op_by_op(const Problem& problem, const Placement& placement) {
   std::vector<DeviceId> devices;
   for (OpId op = 0; op < problem.num_ops(); ++op) {

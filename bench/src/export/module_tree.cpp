@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -98,8 +99,35 @@ std::string module_path(std::string_view scope) {
   return path;
 }
 
+std::vector<std::string> stored_paths(std::string_view name) {
+  std::vector<std::string> paths;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('+'), name.size());
+    std::string path(name.substr(0, end));
+    name.remove_prefix(std::min(end + 1, name.size()));
+    std::ranges::replace(path, '/', '.');
+    const bool is_path = !path.empty() && path.front() != '.' && path.back() != '.' &&
+                         std::ranges::all_of(path, [](unsigned char symbol) {
+                           return symbol == '.' || symbol == '_' || std::isalnum(symbol) != 0;
+                         });
+    if (!is_path) {
+      return {};
+    }
+    // Importers write a path in full, or only the name in the module of the first.
+    if (!paths.empty() && path.find('.') == std::string::npos) {
+      path.insert(0, paths.front(), 0, paths.front().rfind('.') + 1);
+    }
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
 bool is_stored(const Problem& problem, OpId op) {
   return problem.op(op).kind == "variable" || problem.op(op).kind == "constant";
+}
+
+bool is_call(const Problem& problem, OpId op) {
+  return problem.op(op).phase == Phase::kForward && !is_stored(problem, op);
 }
 
 ModuleTree::ModuleTree(const Problem& problem, std::string_view format)
@@ -134,6 +162,9 @@ ModuleTree::ModuleTree(const Problem& problem, std::string_view format)
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("the graph '{}' has no modules for the format {}: no op has a scope",
                             excerpt(problem.graph()[boost::graph_bundle].name), format));
+  }
+  for (const Module& module : modules_) {
+    paths_.insert(module.path);
   }
   find_forward_ops(problem);
 }

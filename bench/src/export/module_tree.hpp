@@ -12,6 +12,8 @@
 #include <emplace/sim/problem.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,10 @@ using ModuleId = std::int32_t;
 
 /// Returns the path of the PyTorch module that `scope` names, with dots.
 std::string module_path(std::string_view scope);
+
+/// Returns the paths of the parameters or the buffer that a stored op of this name holds:
+/// "norm.weight" and "norm.bias" of "norm/weight+bias"; none if it cannot be one.
+std::vector<std::string> stored_paths(std::string_view name);
 
 /// Describes a module.
 struct Module {
@@ -44,6 +50,9 @@ class ModuleTree {
   /// Returns the modules, each behind its parent.
   IdSpan<ModuleId, const Module> modules() const { return modules_; }
 
+  /// Says whether there is a module of this path.
+  bool has(std::string_view path) const { return paths_.contains(path); }
+
   /// Returns the module to which an op belongs.
   ModuleId module_of(OpId op) const { return module_of_[op]; }
 
@@ -58,11 +67,15 @@ class ModuleTree {
   void find_forward_ops(const Problem& problem);
 
   IdVector<ModuleId, Module> modules_;
+  std::set<std::string, std::less<>> paths_;
   IdVector<OpId, ModuleId> module_of_;
   IdVector<OpId, OpId> forward_of_;
 };
 
 /// Says whether `op` is there before the step, and so is computed nowhere: a variable or constant.
 bool is_stored(const Problem& problem, OpId op);
+
+/// Says whether the forward pass computes `op`, or it enters the model.
+bool is_call(const Problem& problem, OpId op);
 
 }  // namespace emplace::bench

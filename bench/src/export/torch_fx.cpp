@@ -1,11 +1,12 @@
 // Python source that places a PyTorch model with torch.fx: devices by module, and the functions of
 // torch_fx.py, which are the same in all files. torch.fx may cut any edge, so only a module with
-// its parameters must have one device; of a module that calls others, what it computes itself. What
-// autograd computes runs where its forward op ran.
+// its parameters must have one device, and modules that share one; of a module that calls others,
+// what it computes itself. What autograd computes runs where its forward op ran.
 
 #include "colocation.hpp"
 #include "formats.hpp"
 #include "module_tree.hpp"
+#include "shared_weights.hpp"
 
 #include <emplace/base/embedded.hpp>
 #include <emplace/base/json.hpp>
@@ -49,11 +50,22 @@ PlacementExport write_torch_fx(const Problem& problem, const Placement& placemen
   expect_no_replicas(problem);
   const ModuleTree tree(problem, "torch-fx");
   Colocation colocation(problem, placement);
-  for (const Module& module : tree.modules()) {
-    colocation.colocate(module.ops);
+  SharedWeights shared(problem, tree);
+  for (ModuleId module = 0; module < tree.modules().end_id(); ++module) {
+    const Module& present = tree.modules()[module];
+    colocation.colocate(present.is_leaf() ? shared.tied_ops(module) : present.ops);
+  }
+  // A module that only holds weights for another, as attention has one, goes with that.
+  for (const SharedWeight& weight : shared.weights()) {
+    const std::vector<OpId>& held = tree.modules()[tree.module_of(weight.variable)].ops;
+    if (std::ranges::none_of(held, [&](OpId op) { return is_call(problem, op); })) {
+      for (const OpId op : held) {
+        colocation.move(op, colocation.device_of(weight.readers.front()));
+      }
+    }
   }
   colocation.try_one_device();
-  PlacementExport result;
+  PlacementExport result{.colocated = shared.changes(colocation)};
   for (const Module& module : tree.modules()) {
     if (auto change = colocation.change_of(module.path, module.ops)) {
       result.colocated.push_back(std::move(*change));
@@ -65,8 +77,7 @@ PlacementExport write_torch_fx(const Problem& problem, const Placement& placemen
   std::vector<PlacedModule> placed;
   for (const Module& module : tree.modules()) {
     for (const OpId op : module.ops) {
-      if (problem.op(op).phase != Phase::kForward || is_stored(problem, op) ||
-          problem.op(op).kind == "input") {
+      if (!is_call(problem, op) || problem.op(op).kind == "input") {
         continue;
       }
       if (placed.empty() || placed.back().path != module.path) {

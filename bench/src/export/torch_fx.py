@@ -43,16 +43,15 @@ def place(model, devices=None):
     if ORDER:
         _reorder(graph, tracer.root)
     placed = torch.fx.GraphModule(tracer.root, graph)
+    wanted = {path: (devices or {}).get(device, device) for path, device in DEVICES.items()}
     where = {}  # the device of each node's result; None: as it comes
-    holders = {}  # the device of each parameter, for those that several modules share
+    holders = {}  # the device of each parameter, for those that several modules share or read
     copies = {}
     for node in list(graph.nodes):
         if node.op in ("placeholder", "output", "get_attr"):
             where[node] = None
             continue
-        device = _device_of(node, placed, where, holders)
-        if devices is not None:
-            device = devices.get(device, device)
+        device = _device_of(node, placed, where, holders, wanted)
         where[node] = device
         if device is None:
             continue
@@ -63,8 +62,7 @@ def place(model, devices=None):
             move_module(module, device)
         for source in node.all_input_nodes:
             if source.op == "get_attr" and where[source] is None:
-                _move_attribute(placed, source.target, device)
-                where[source] = device
+                where[source] = _move_attribute(placed, source.target, device, holders)
             if where[source] == device:
                 continue
             if (source, device) not in copies:
@@ -97,33 +95,37 @@ class _Tracer(torch.fx.Tracer):
         return node
 
 
-def _device_of(node, placed, where, holders):
+def _device_of(node, placed, where, holders, wanted):
     path = node.meta["module"]
     if node.op == "call_module":
         module = placed.get_submodule(path)
         for parameter in module.parameters():
             if parameter in holders:
                 return holders[parameter]
-        if path in DEVICES:
-            return DEVICES[path]
-        within = collections.Counter(device for other, device in DEVICES.items() if other.startswith(path + "."))
+        if path in wanted:
+            return wanted[path]
+        within = collections.Counter(device for other, device in wanted.items() if other.startswith(path + "."))
         if within:
             return within.most_common(1)[0][0]
         if next(module.parameters(), None) is not None:
             raise KeyError(f"the placement has no device for the module '{path}'")
-    elif path in DEVICES and node.target not in (operator.getitem, getattr, "size", "dim"):
-        return DEVICES[path]
+    elif path in wanted and node.target not in (operator.getitem, getattr, "size", "dim"):
+        return wanted[path]
     return next((where[source] for source in node.all_input_nodes if where[source] is not None), None)
 
 
-def _move_attribute(placed, path, device):
+def _move_attribute(placed, path, device, holders):
+    """Moves a parameter or buffer to `device`, if it is not where another module needs it; returns where it is."""
     holder, _, name = path.rpartition(".")
     module = placed.get_submodule(holder)
     tensor = getattr(module, name)
     if isinstance(tensor, torch.nn.Parameter):
-        tensor.data = move(tensor.data, device)
-    elif isinstance(tensor, torch.Tensor):
+        if tensor not in holders:
+            tensor.data = move(tensor.data, device)
+        return holders.setdefault(tensor, device)
+    if isinstance(tensor, torch.Tensor):
         setattr(module, name, move(tensor, device))
+    return device
 
 
 # --- The order of the plan -------------------------------------------------------------------------------------------

@@ -22,4 +22,7 @@ for test in "$here"/*_test.py; do
   PYTHONPATH="$root/build/release/bench/python" PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 \
     "$folder/bin/python" "$test" -v || failed=1
 done
+echo "judges: device_maps"
+PYTHONPATH="$root/build/release/bench/python" PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 \
+  "$folder/bin/python" "$here/device_maps.py" || failed=1
 exit "$failed"

@@ -18,10 +18,15 @@ namespace emplace::bench {
 
 /// Describes ops that were on several devices, for which the format has only one.
 struct ColocatedOps {
-  std::string what{};               ///< path of a module, or name of an op
+  std::string what{};               ///< path of a module, or name of an op or of a shared weight
   std::vector<DeviceId> devices{};  ///< where they were, ascending
   DeviceId device = 0;              ///< where all of them are now
+  /// The paths of the modules that share the weight `what`; empty where it is none.
+  std::vector<std::string> shared_by{};
 };
+
+/// Returns "'embedding' and 'head'", the modules of `shared_by`.
+std::string sharing_modules(const ColocatedOps& colocated);
 
 /// Returns the same placement for the problem in which each op is a group.
 Placement op_by_op(const Problem& problem, const Placement& placement);
