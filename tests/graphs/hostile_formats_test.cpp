@@ -40,6 +40,7 @@ constexpr Sample kSamples[] = {
     {"graphml", "networkx.graphml"},
     {"kineto", "kineto.json"},
     {"node-link", "node_link.json"},
+    {"nsight-systems", "nsight.sqlite"},
 #ifdef EMPLACE_WITH_PROTOBUF
     {"onnx:training=true", "lstm.onnx"},
     {"onnx:batch=1,rows=9,columns=11", "unet_opset11.onnx"},
