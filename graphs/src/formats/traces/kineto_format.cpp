@@ -6,6 +6,7 @@
 #include "kineto_trace.hpp"
 #include "trace_graph.hpp"
 
+#include <emplace/base/error.hpp>
 #include <emplace/graphs/graph_format.hpp>
 
 #include <fmt/format.h>

@@ -142,18 +142,18 @@ class NsightReader {
     return id == 0 ? 0 : static_cast<std::int64_t>(correlations_.of({process, id})) + 1;
   }
 
-  static std::int64_t process_of_row(const Row& row) {
+  static std::int64_t process_of_activity(const Row& row) {
     return process_of(row.find_integer("globalPid").value_or(0));
   }
 
   std::size_t thread_of(std::int64_t thread) { return places_.of({'t', thread, 0, 0}); }
 
-  std::size_t device_of_row(const Row& row) {
-    return places_.of({'d', process_of_row(row), row.integer("deviceId", kLeast), 0});
+  std::size_t gpu_of(const Row& row) {
+    return places_.of({'d', process_of_activity(row), row.integer("deviceId", kLeast), 0});
   }
 
   std::size_t stream_of(const Row& row) {
-    return places_.of({'s', process_of_row(row), row.integer("deviceId", kLeast),
+    return places_.of({'s', process_of_activity(row), row.integer("deviceId", kLeast),
                        row.integer("streamId", kLeast)});
   }
 
@@ -283,13 +283,13 @@ class NsightReader {
 
   void add_kernel(const Row& row, std::string name, std::int64_t bytes_read = 0,
                   std::int64_t bytes_written = 0) {
-    const std::int64_t process = process_of_row(row);
+    const std::int64_t process = process_of_activity(row);
     RecordedKernel kernel{.name = std::move(name),
                           .correlation = correlation_of(row, process),
                           .begin_us = begin_of(row),
                           .duration_us = duration_of(row),
                           .stream = stream_of(row),
-                          .device = device_of_row(row),
+                          .device = gpu_of(row),
                           .bytes_read = bytes_read,
                           .bytes_written = bytes_written};
     const pytorch::Launch* launch = recording_.launch_of(kernel.correlation, kernel.begin_us);
@@ -300,14 +300,14 @@ class NsightReader {
 
   // The record of an event has no time of its own.
   void read_event(const Row& row) {
-    const std::int64_t process = process_of_row(row);
+    const std::int64_t process = process_of_activity(row);
     const std::int64_t correlation = correlation_of(row, process);
     const pytorch::Launch* call = recording_.launch_of(correlation, 0);
     if (call != nullptr) {
       records_[{process, row.integer("eventId", kLeast)}].push_back({.begin_us = call->begin_us,
                                                                      .correlation = correlation,
                                                                      .stream = stream_of(row),
-                                                                     .device = device_of_row(row)});
+                                                                     .device = gpu_of(row)});
     }
   }
 
@@ -318,11 +318,11 @@ class NsightReader {
     if (type == 0 || type > kKinds.size()) {
       return;
     }
-    const std::int64_t process = process_of_row(row);
+    const std::int64_t process = process_of_activity(row);
     pytorch::RecordedWait wait{.kind = kKinds[type - 1],
                                .correlation = correlation_of(row, process),
                                .begin_us = begin_of(row),
-                               .device = device_of_row(row),
+                               .device = gpu_of(row),
                                .stream = stream_of(row)};
     wait.end_us = wait.begin_us + duration_of(row);
     if (wait.kind == WaitKind::kThreadForEvent || wait.kind == WaitKind::kStreamForEvent) {
@@ -339,7 +339,7 @@ class NsightReader {
 
   // CUDA waits for the last record before the wait; an event that was not recorded is no wait.
   const EventRecord* record_of(const Row& row, const pytorch::RecordedWait& wait) const {
-    const auto records = records_.find({process_of_row(row), row.integer("eventId", kLeast)});
+    const auto records = records_.find({process_of_activity(row), row.integer("eventId", kLeast)});
     if (records == records_.end()) {
       return nullptr;
     }

@@ -151,14 +151,15 @@ class KernelLinker {
   // much that it seems to begin before that, it is not: calls stand before what they call.
   void nest_kernels() {
     for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
-      TimedCall& call = trace_.calls[i];
-      if (!call.is_kernel || !call.kernels[0].thread) {
+      if (!trace_.calls[i].is_kernel) {
         continue;
       }
-      const auto scope =
-          call_at({.thread = *call.kernels[0].thread, .begin_us = call.kernels[0].launch_us});
+      const LaunchedKernel& kernel = trace_.calls[i].kernels[0];
+      const auto scope = kernel.thread
+                             ? call_at({.thread = *kernel.thread, .begin_us = kernel.launch_us})
+                             : std::nullopt;
       if (scope && *scope < i && !operators_[*scope]) {
-        call.parent = scope;
+        trace_.calls[i].parent = scope;
         trace_.nodes[i].parent = static_cast<std::int64_t>(*scope) + 1;
       }
     }

@@ -44,7 +44,7 @@ class GraphOfTrace {
     }
   }
 
-  OpGraph finish() && { return std::move(graph_); }
+  const OpGraph& graph() const { return graph_; }
 
  private:
   void add_op(std::size_t i) {
@@ -91,7 +91,7 @@ class GraphOfTrace {
 OpGraph graph_of_trace(KinetoTrace trace, const std::string& source, std::string device_class,
                        Level level) {
   try {
-    return GraphOfTrace(std::move(trace), source, std::move(device_class), level).finish();
+    return GraphOfTrace(std::move(trace), source, std::move(device_class), level).graph();
   } catch (const Error& error) {
     // A size that does not fit 64 bits is the file's mistake.
     if (error.code() == ErrorCode::kUsage) {
