@@ -308,6 +308,27 @@ END
   holds '[c["ops_by_cost_source"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [0]'
 }
 
+@test "an iteration of a profile of Nsight Systems is a graph that is placed" {
+  local report=$EMPLACE_SOURCE_DIR/tests/graphs/data/nsight.sqlite
+  answers 0 show "$report" --json
+  holds 'd["ops"] == 14 and d["edges"] == 17 and d["source"] == "Nsight Systems profile of NVIDIA H200"'
+  answers 0 convert "$report:range=iteration,iteration=1" -o graph.json
+  [ "$output" = "nsight: 7 ops, 6 edges, read as format nsight-systems, written to graph.json as format emplace" ]
+  answers 0 place "$report:range=iteration,device-class=gpu-k80" --cluster p2-8xlarge-2 --agent etf --json
+  answers 0 show "$report:range=iteration,device-class=gpu-k80" --cluster p2-8xlarge-2 --json
+  holds '[c["ops_by_cost_source"]["measured"] for c in d["device_classes"] if c["device_class"] == "gpu-k80"] == [7]'
+  refuses 2 "nsight.sqlite: no NVTX range is called 'step'; known: 'backward', 'encoder', 'forward', 'iteration'" \
+    show "$report:range=step"
+  python3 -c 'import sqlite3; sqlite3.connect("other.sqlite").execute("CREATE TABLE results (id)")'
+  refuses 3 "other.sqlite: expected kernels, copies or memsets of Nsight Systems" show ./other.sqlite
+  head -c 5000 "$report" >cut.sqlite
+  refuses 3 "cut.sqlite: the list of its tables: SQLite cannot read it: database disk image is malformed" \
+    show ./cut.sqlite
+  touch report.nsys-rep
+  refuses 3 "report.nsys-rep: reports of Nsight Systems are read in SQLite; export the report: nsys export --type sqlite" \
+    show ./report.nsys-rep
+}
+
 @test "export takes the format from the ending, and other programs read what it writes" {
   local file
   answers 2 convert inception-v3:batch=1 -o graph.unknown

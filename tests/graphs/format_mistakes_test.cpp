@@ -207,6 +207,11 @@ std::vector<Mistake> mistakes() {
        "<graphml><key id='a'><default>" + std::string(201, 'a') + "</default></key></graphml>",
        "x.file:1: expected a default of at most 200 bytes"},
 
+      // Those in tables: nsight_test.cpp.
+      {"nsight-systems", "NoDatabase", "{}", "expected an SQLite database"},
+      {"nsight-systems", "Cut", std::string("SQLite format 3\0\x10\0", 18),
+       "the list of its tables: SQLite cannot read it: file is not a database"},
+
       {"pipedream", "NoLayers", "\n", "expected at least one layer"},
       {"pipedream", "TimeMissing", pipedream("backward_compute_time=1"),
        "x.file:1: expected forward_compute_time=<number>"},

@@ -181,6 +181,22 @@ TEST(KinetoLaunches, WithinAnAnnotationBelongToTheOperatorAroundIt) {
   EXPECT_EQ(cost_of(graph, "c10d::allreduce_"), 70);
 }
 
+// Kernels of Triton or CUDA C++, which no operator of PyTorch launches.
+TEST(KinetoLaunches, WithinAnAnnotationAloneHaveItsScopeAndPhase) {
+  const OpGraph graph = read_events(
+      {event("user_annotation", "encoder", 1, 11, 0, 50, ""),
+       event("user_annotation", "attention", 1, 11, 10, 20, ""),
+       event("user_annotation", "Optimizer.step#SGD.step", 1, 11, 60, 20, ""), launch_event(1, 15),
+       launch_event(2, 40), launch_event(3, 55), launch_event(4, 70),
+       kernel_event("a", 1, 7, 100, 5), kernel_event("b", 2, 7, 105, 5),
+       kernel_event("c", 3, 7, 110, 5), kernel_event("d", 4, 7, 115, 5)});
+  ASSERT_EQ(num_ops(graph), 4);
+  EXPECT_EQ(find(graph, "a").scope, "encoder/attention");
+  EXPECT_EQ(find(graph, "b").scope, "encoder");
+  EXPECT_EQ(find(graph, "c").scope, "");
+  EXPECT_EQ(find(graph, "d").phase, Phase::kUpdate);
+}
+
 // A process and a thread may have the numbers of a GPU and its stream, as in containers.
 TEST(KinetoLaunches, AreNotMistakenForStreams) {
   const OpGraph graph =

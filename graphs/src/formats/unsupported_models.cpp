@@ -170,6 +170,10 @@ constexpr std::array kModels = {
           "convert the model by paddle2onnx",
           never,
           {".pdmodel", ".pdiparams"}},
+    Model{"reports of Nsight Systems are read in SQLite",
+          "export the report: nsys export --type sqlite",
+          never,
+          {".nsys-rep", ".qdrep"}},
     // What is no model, but is called like one.
     Model{"this is a pointer of Git LFS, not the file that it stands for",
           "fetch that: git lfs pull",

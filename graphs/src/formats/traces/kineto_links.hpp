@@ -2,7 +2,7 @@
 
 // Which call of a Kineto trace is which node of the execution trace of the same run.
 
-#include "kineto_trace.hpp"
+#include "recording.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -45,10 +45,11 @@ std::set<std::pair<OpId, OpId>> StreamOrder::pairs(std::span<const StreamWait> w
     const std::vector<OpId> waiting = awaited.empty() ? awaited : waiting_for(wait);
     visits_ += awaited.size() * waiting.size();
     if (visits_ > kMaxVisits) {
-      throw Error(ErrorCode::kFormat,
-                  fmt::format("{}: /traceEvents: expected fewer events 'cuda_sync', or fewer "
-                              "streams that they wait for",
-                              source));
+      throw Error(
+          ErrorCode::kFormat,
+          fmt::format("{}: expected fewer synchronizations, or fewer streams that they wait "
+                      "for",
+                      source));
     }
     for (const OpId before : awaited) {
       for (const OpId after : waiting) {

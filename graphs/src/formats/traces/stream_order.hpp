@@ -8,7 +8,7 @@
 // edges agree with one order of the ops, that in which their first kernels began: no stream's chain
 // is ever broken, and a path through the graph is at least as long as the kernels of any stream.
 
-#include "kineto_trace.hpp"
+#include "recording.hpp"
 
 #include <emplace/base/ids.hpp>
 
