@@ -4,7 +4,6 @@
 #include <emplace/calibrate/cpu_device.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/calibrate/machine.hpp>
-#include <emplace/calibrate/machine_facts.hpp>
 
 #include <fmt/format.h>
 
@@ -85,20 +84,6 @@ void add_gpus(const Wanted& wanted, const MachineOptions& options,
   std::ranges::move(found.devices, std::back_inserter(machine.owned));
 }
 
-MachineDevices profiled_devices(const MachineOptions& options, bool has_gpu,
-                                const std::atomic<bool>* stop, ActivityLog& log,
-                                const std::function<void(const std::string&)>& warn) {
-  if (!has_gpu) {
-    return find_devices(options, stop);
-  }
-  std::unique_ptr<ActivitySource> source = open_cupti();
-  if (!source->why_none().empty()) {
-    warn(fmt::format("ops are timed with events, which include the gaps between their kernels: {}",
-                     source->why_none()));
-  }
-  return find_devices(options, stop, keep_machine(std::move(source), log));
-}
-
 }  // namespace
 
 std::vector<ComputeDevice*> MachineDevices::all() const {
@@ -150,16 +135,20 @@ CalibratedMachine calibrate_machine(const MachineOptions& machine, std::span<con
     }
     options.launches = measure_launches(plain.all());
   }
-  ActivityLog log;
-  const MachineDevices devices =
-      profiled_devices(machine, has_gpu, options.sampling.stop, log, warn);
+  const std::shared_ptr<ActivitySource> activities =
+      has_gpu ? open_cupti() : std::make_unique<ActivitySource>();
+  if (!activities->why_none().empty()) {
+    warn(fmt::format("ops are timed with events, which include the gaps between their kernels: {}",
+                     activities->why_none()));
+  }
+  const MachineDevices devices = find_devices(machine, options.sampling.stop, activities);
   CalibratedMachine calibrated = calibrate(devices.all(), sites, options, progress);
   for (const MeasuredDeviceOps& measured : calibrated.devices) {
     if (const std::string throttling = describe_throttling(measured); !throttling.empty()) {
       warn(fmt::format("{}: {}", measured.device, throttling));
     }
   }
-  if (const std::string facts = describe_machine(log); !facts.empty()) {
+  if (const std::string facts = describe_machine(activities->machine()); !facts.empty()) {
     std::string& notes = calibrated.cluster.provenance.notes;
     notes += (notes.empty() ? "" : " ") + facts;
   }

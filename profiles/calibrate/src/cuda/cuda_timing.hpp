@@ -13,7 +13,7 @@
 #include "cuda_queue.hpp"
 #include "host_flag.hpp"
 
-#include <emplace/calibrate/activity_source.hpp>
+#include <emplace/calibrate/activity.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -2,7 +2,7 @@
 
 // The devices of this machine, and a whole calibration of them.
 
-#include <emplace/calibrate/activity_source.hpp>
+#include <emplace/calibrate/activity.hpp>
 #include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 
