@@ -15,9 +15,6 @@
 namespace emplace::calibrate {
 namespace {
 
-constexpr int kMaxRounds = 200;
-constexpr double kConverged = 1e-12;
-
 // One line is good enough if its errors are no larger than this on average; two lines must lose at
 // most this part of what one loses.
 constexpr double kGoodError = 0.05;
@@ -38,36 +35,13 @@ struct Line {
   double loss = 0;  // of the samples that it was fitted to
 };
 
-double predicted_us(const Line& line, std::int64_t bytes) {
-  return line.alpha_us + static_cast<double>(bytes) * line.us_per_byte;
-}
-
-double error_of(const Line& line, const TimedCopy& copy) {
-  return predicted_us(line, copy.bytes) / copy.us - 1;
-}
-
 Line fit_line(std::span<const TimedCopy> copies) {
   std::vector<Triple> equations;
   for (const TimedCopy& copy : copies) {
     equations.push_back({1 / copy.us, static_cast<double>(copy.bytes) / copy.us, 0});
   }
-  std::vector<double> weights(copies.size(), 1.0);
-  Line line;
-  double last_loss = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < kMaxRounds; ++round) {
-    const Triple x = solve_bounded(equations, weights, {0, 1 / kMaxBytesPerUs, 0});
-    line = {.alpha_us = x[0], .us_per_byte = x[1]};
-    for (std::size_t at = 0; at < copies.size(); ++at) {
-      const double error = error_of(line, copies[at]);
-      line.loss += huber_loss(error);
-      weights[at] = huber_weight(error);
-    }
-    if (std::abs(last_loss - line.loss) <= kConverged * line.loss) {
-      break;
-    }
-    last_loss = line.loss;
-  }
-  return line;
+  const RobustFit fit = fit_robustly<RelativeError>(equations, {0, 1 / kMaxBytesPerUs, 0});
+  return {.alpha_us = fit.x[0], .us_per_byte = fit.x[1], .loss = fit.loss};
 }
 
 struct LineErrors {
@@ -78,7 +52,8 @@ struct LineErrors {
 LineErrors errors_of(const Line& line, std::span<const TimedCopy> copies) {
   LineErrors errors;
   for (const TimedCopy& copy : copies) {
-    const double error = std::abs(error_of(line, copy));
+    const double us = line.alpha_us + static_cast<double>(copy.bytes) * line.us_per_byte;
+    const double error = std::abs(us / copy.us - 1);
     errors.mean += error / static_cast<double>(copies.size());
     errors.max = std::max(errors.max, error);
   }

@@ -50,42 +50,33 @@ std::vector<OpMeasurement> measurements_of(std::span<const OpSample> samples) {
   return measurements;
 }
 
-// Adds the errors of estimates between `others`, which lean on what a fit to them predicts.
-void add_estimates(Errors& errors, std::span<const ClassSample> others,
-                   std::span<const ClassSample> left_out, std::span<const double> predicted_us) {
-  std::vector<OpMeasurement> measurements;
-  for (const ClassSample& other : others) {
-    measurements.push_back({.key = other.key,
-                            .us = other.sample.us,
-                            .flops = static_cast<std::int64_t>(other.sample.work.flops),
-                            .bytes = static_cast<std::int64_t>(other.sample.work.bytes)});
-  }
-  const MeasurementTable table(std::move(measurements));
-  for (std::size_t at = 0; at < left_out.size(); ++at) {
-    const OpKey& key = left_out[at].key;
-    const WorkSample& sample = left_out[at].sample;
-    if (const auto estimate = table.estimate(key.kind, key.type, sample.work.flops,
-                                             sample.work.bytes, {.us = predicted_us[at]})) {
-      errors.add(estimate->us, sample.us);
+// Adds the errors of estimates for the own samples of a part, each between samples of other shapes
+// and leaning on what a fit to these predicts.
+void add_estimates(const FittedPart& part, std::vector<double>& errors) {
+  const std::vector<std::size_t> folds = folds_of(part.samples);
+  for (std::size_t fold = 0; fold <= std::ranges::max(folds); ++fold) {
+    std::vector<OpMeasurement> others;
+    for (std::size_t at = 0; at < folds.size(); ++at) {
+      if (folds[at] != fold) {
+        const auto& [key, precision, sample, proxy, is_cached] = part.samples[at];
+        others.push_back({.key = key,
+                          .us = sample.us,
+                          .flops = static_cast<std::int64_t>(sample.work.flops),
+                          .bytes = static_cast<std::int64_t>(sample.work.bytes)});
+      }
+    }
+    const MeasurementTable table(std::move(others));
+    for (const std::size_t at : part.own) {
+      const auto& [key, precision, sample, proxy, is_cached] = part.samples[at];
+      if (folds[at] == fold) {
+        if (const auto estimate =
+                table.estimate(key.kind, key.type, sample.work.flops, sample.work.bytes,
+                               {.us = part.fit.held_out_us[at]})) {
+          errors.push_back(error_of(estimate->us, sample.us));
+        }
+      }
     }
   }
-}
-
-std::vector<ClassSample> samples_of(const DeviceProfile& profile,
-                                    std::span<const OpMeasurement> measurements) {
-  std::vector<ClassSample> samples;
-  for (const OpMeasurement& measurement : measurements) {
-    const OpKey& key = measurement.key;
-    const Precision precision = precision_of(profile, key.kind, key.type, MathMode::kTf32);
-    samples.push_back(
-        {.key = key,
-         .precision = precision,
-         .sample = {.work = op_work(key.kind, key.shape, static_cast<double>(measurement.flops),
-                                    static_cast<double>(measurement.bytes)),
-                    .rates = rates_of(profile, precision),
-                    .us = measurement.us}});
-  }
-  return samples;
 }
 
 // Returns a rate no less than `rate`, of whole units per second, as a profile's file keeps it.
@@ -115,13 +106,14 @@ void raise_peak(double& peak, std::span<const OpMeasurement> measurements, RateO
 // Fits the classes of a profile whose measurements and peaks are set.
 void fit_classes(DeviceProfile& profile, Calibration& calibration, std::string& notes) {
   // A time no longer than its own deviation, as of a bias within its product, tells no rate.
-  std::vector<OpMeasurement> clear;
-  std::ranges::copy_if(
-      profile.measured.all(), std::back_inserter(clear),
-      [](const OpMeasurement& of) { return of.relative_deviation < kMaxRelativeDeviation; });
-  const std::vector<ClassSample> all = samples_of(profile, clear);
+  std::vector<ClassSample> all;
+  for (const OpMeasurement& of : profile.measured.all()) {
+    if (of.relative_deviation < kMaxRelativeDeviation) {
+      all.push_back(class_sample(profile, of.key, of.flops, of.bytes, of.us, MathMode::kTf32));
+    }
+  }
   std::vector<std::string> too_few;
-  Errors all_estimates;
+  std::vector<double> all_estimates;
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
     const auto op_class = static_cast<OpClass>(at);
     std::vector<ClassSample> own;
@@ -134,30 +126,30 @@ void fit_classes(DeviceProfile& profile, Calibration& calibration, std::string& 
     }
     ClassCalibration& of_class = calibration.classes[at].emplace();
     of_class.measurements = static_cast<std::int32_t>(own.size());
-    Errors estimates;
-    const auto tell = [&](auto others, auto left_out, auto predicted_us) {
-      add_estimates(estimates, others, left_out, predicted_us);
-    };
-    if (const auto fitted = fit_class(op_class, own, {}, tell)) {
-      profile.rooflines[at] = fitted->whole.fitted.roofline;
-      for (const FittedCase& own_case : fitted->cases) {
-        profile.cases[at].push_back(own_case.which);
-      }
-      of_class.interpolated = estimates.summary();
-      of_class.roofline = fitted->held_out.summary();
-      all_estimates.add(estimates);
-    } else {
+    const auto fitted = fit_class(op_class, own, {});
+    if (!fitted) {
       too_few.push_back(
           fmt::format("{} ({})", to_string(op_class), counted(std::ssize(own), "measurement")));
+      continue;
     }
+    std::vector<double> estimates;
+    add_estimates(fitted->whole, estimates);
+    profile.rooflines[at] = fitted->whole.which.roofline;
+    for (const FittedPart& part : fitted->cases) {
+      add_estimates(part, estimates);
+      profile.cases[at].push_back(part.which);
+    }
+    of_class.interpolated = summary_of(estimates);
+    of_class.roofline = summary_of(fitted->all(&FittedRoofline::held_out));
+    all_estimates.insert(all_estimates.end(), estimates.begin(), estimates.end());
   }
   ClassCalibration& of_all = calibration.all;
   of_all.measurements = static_cast<std::int32_t>(all.size());
-  of_all.interpolated = all_estimates.summary();
+  of_all.interpolated = summary_of(all_estimates);
   profile.fallback = kGuess;
   if (const auto fitted = fit_samples(OpClass::kOther, all, {})) {
-    profile.fallback = fitted->fitted.roofline;
-    of_all.roofline = fitted->held_out.summary();
+    profile.fallback = fitted->form.roofline;
+    of_all.roofline = summary_of(fitted->held_out);
   } else {
     notes += " Too few shapes for any roofline: the fallback is a guess.";
   }
