@@ -1,8 +1,12 @@
 #pragma once
 
-// A thread that does one task after another, and a team of cores that it shares the tasks among.
-
-#include "core_team.hpp"
+// A thread that does one task after another, and a team of cores that it shares the tasks among:
+// the cores of one CPU device.
+//
+// OpenMP, because oneDNN runs on its threads, too: a second team would fight for the cores with
+// threads that still wait. One thread does it all where there is no OpenMP, and under the thread
+// sanitizer, which does not see that OpenMP's threads wait for each other and takes all that they
+// share for a race.
 
 #include <atomic>
 #include <condition_variable>
@@ -16,6 +20,34 @@
 #include <vector>
 
 namespace emplace::calibrate {
+
+/// Shares parts of work among cores. For one thread, whose team it is.
+class CoreTeam {
+ public:
+  explicit CoreTeam(int cores) : cores_(cores) {}
+
+  int cores() const { return cores_; }
+
+  /// Calls work(part) for all part < parts. Who does which part is of no consequence for results.
+  template <class Work>
+  void share(std::int64_t parts, const Work& work) const {
+#if defined(_OPENMP) && !defined(__SANITIZE_THREAD__)
+    if (parts > 1 && cores_ > 1) {
+#pragma omp parallel for num_threads(cores_) schedule(static)
+      for (std::int64_t part = 0; part < parts; ++part) {
+        work(part);
+      }
+      return;
+    }
+#endif
+    for (std::int64_t part = 0; part < parts; ++part) {
+      work(part);
+    }
+  }
+
+ private:
+  int cores_;
+};
 
 /// Does tasks in order. Tasks may be added by one thread.
 class Worker {

@@ -1,10 +1,9 @@
 #include "../cpu/near_cores.hpp"
-#include "cuda_check.hpp"
-#include "cuda_facts.hpp"
-#include "cuda_memory.hpp"
+#include "../device_class.hpp"
+#include "cuda_programs.hpp"
 #include "cuda_timing.hpp"
 #include "gpu_monitor.hpp"
-#include "library_programs.hpp"
+#include "peak_rates.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
@@ -12,12 +11,113 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace emplace::calibrate {
 namespace {
+
+// "driver 580.159.03", or, where the driver hides it, which CUDA it serves.
+std::string driver_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  while (file >> word) {
+    // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  ..."
+    if (word == "Module" && file >> word) {
+      if (word == "for") {  // "... Open Kernel Module for x86_64  580.159.03  ..."
+        file >> word >> word;
+      }
+      return "driver " + word;
+    }
+  }
+  int version = 0;
+  check_cuda(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  return fmt::format("a driver for CUDA {}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string cublas_version(const CublasLibrary& library) {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  library.get_property(MAJOR_VERSION, &major);
+  library.get_property(MINOR_VERSION, &minor);
+  library.get_property(PATCH_LEVEL, &patch);
+  return fmt::format("cuBLAS {}.{}.{}", major, minor, patch);
+}
+
+// What a GPU, its driver and its libraries say of themselves. The class of a part ends in its
+// multiprocessors.
+DeviceFacts cuda_facts(const GpuPart& part, const CudaOptions& options, std::string name,
+                       bool is_profiled) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, part.ordinal()), "cudaGetDeviceProperties");
+  const GpuRates rates{
+      .major = properties.major,
+      .minor = properties.minor,
+      .multiprocessors = part.multiprocessors(),
+      .clock_khz = static_cast<double>(part.attribute(cudaDevAttrClockRate)),
+      .memory_clock_khz = static_cast<double>(part.attribute(cudaDevAttrMemoryClockRate)),
+      .memory_bus_bits = part.attribute(cudaDevAttrGlobalMemoryBusWidth)};
+  std::size_t free_bytes = 0;
+  std::size_t all_bytes = 0;
+  check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+  const bool has_tf32 = options.tf32 && properties.major >= 8;
+  const std::size_t cudnn = part.libraries().cudnn.get_version();
+  DeviceFacts facts{
+      .kind = DeviceKind::kGpu,
+      .name = std::move(name),
+      .device_class = device_class_of("gpu", properties.name),
+      .product = properties.name,
+      .peak_flops_per_us = peak_flops_per_us(rates, Precision::kFloat32),
+      .tf32_flops_per_us = has_tf32 ? peak_flops_per_us(rates, Precision::kTf32) : 0,
+      .float16_flops_per_us =
+          properties.major >= 7 ? peak_flops_per_us(rates, Precision::kFloat16) : 0,
+      .memory_bytes_per_us = memory_bytes_per_us(rates),
+      .memory_bytes = static_cast<std::int64_t>(all_bytes) / options.parts,
+      .context_bytes = static_cast<std::int64_t>(all_bytes - free_bytes) / options.parts,
+      .compute_units = part.multiprocessors(),
+      .copy_engines = properties.asyncEngineCount,
+      .pci_bus_id = part.pci_bus_id(),
+      .software = fmt::format(
+          "{}, CUDA {}.{}, cuDNN {}.{}.{}, {}, products in {}, timed by {}{}", driver_version(),
+          CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, cudnn / 10000, cudnn % 10000 / 100,
+          cudnn % 100, cublas_version(part.libraries().cublas), has_tf32 ? "TF32" : "float32",
+          is_profiled ? "CUPTI" : "CUDA events",
+          nvml_monitor() == nullptr ? ", without NVML, so other work on the GPU is unknown" : "")};
+  if (!part.is_whole()) {
+    facts.device_class += fmt::format("-{}sm", part.multiprocessors());
+    facts.product += fmt::format(" ({} of {} multiprocessors)", part.multiprocessors(),
+                                 properties.multiProcessorCount);
+  }
+  return facts;
+}
+
+// Says why CUDA finds no GPU, and what to do: `status` is what cudaGetDeviceCount() answered.
+std::string why_no_gpu(cudaError_t status) {
+  switch (status) {
+    case cudaSuccess:
+    case cudaErrorNoDevice:
+      return "no NVIDIA GPU was found: is one installed, and is it not hidden by "
+             "CUDA_VISIBLE_DEVICES?";
+    case cudaErrorInsufficientDriver: {
+      int version = 0;
+      cudaDriverGetVersion(&version);
+      if (version == 0) {
+        return "no NVIDIA driver was found (libcuda.so.1): on a machine with an NVIDIA GPU, "
+               "install "
+               "the driver (Debian's package nvidia-driver); in a container, run it with the GPU "
+               "(docker run --gpus all)";
+      }
+      return fmt::format(
+          "the NVIDIA driver serves CUDA {}.{}, but this program needs {}.{}: install a newer one",
+          version / 1000, version % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    }
+    default:
+      return fmt::format("the NVIDIA driver does not start: {}", cudaGetErrorString(status));
+  }
+}
 
 class CudaDevice final : public ComputeDevice {
  public:
@@ -27,10 +127,7 @@ class CudaDevice final : public ComputeDevice {
         tf32_(options.tf32),
         timer_(part, options.activities),
         queue_(part),
-        facts_(cuda_facts(*part, {.name = std::move(name),
-                                  .tf32 = options.tf32,
-                                  .parts = options.parts,
-                                  .is_profiled = timer_.is_profiled()})) {}
+        facts_(cuda_facts(*part, options, std::move(name), timer_.is_profiled())) {}
 
   const DeviceFacts& facts() const override { return facts_; }
 
@@ -40,7 +137,7 @@ class CudaDevice final : public ComputeDevice {
 
   std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool pinned) override {
     part_->activate();
-    const NearCores near(pci_bus_id(part_->ordinal()));
+    const NearCores near(facts_.pci_bus_id);
     return pinned ? pinned_memory(bytes) : pageable_memory(bytes);
   }
 
@@ -67,7 +164,7 @@ class CudaDevice final : public ComputeDevice {
 
   std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
                                                  std::int32_t runs) override {
-    const NearCores near(pci_bus_id(part_->ordinal()));
+    const NearCores near(facts_.pci_bus_id);
     auto times = timer_.time_copies(copies, runs);
     tell_profiler_failure();
     return times;

@@ -9,13 +9,12 @@
 // events would see.
 
 #include "../gpu_clock.hpp"
-#include "cuda_memory.hpp"
 #include "cuda_queue.hpp"
-#include "host_flag.hpp"
 
 #include <emplace/calibrate/activity.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -52,32 +51,32 @@ class CudaTimer {
   double message_us(CudaTimer& other);
 
  private:
-  struct Lane;
+  struct Mark;
 
   void enqueue_load(const CudaProgram& program, const OpBuffers& buffers);
   // Asks, under load, why the clocks are low.
   void ask_for_reasons(const CudaProgram& program, const OpBuffers& buffers);
   // Runs what is to be timed until the clocks are those under load.
   void hold_load(const CudaProgram& program, const OpBuffers& buffers);
+  // Lets what `enqueue` holds back go once it has ended, even by throwing.
+  void begin_together(const std::function<void()>& enqueue);
   // Runs what is enqueued meanwhile, all of it at once.
   void hold_back(const std::function<void()>& enqueue);
   void cool_caches();
-  // Returns what the profiler recorded of each of `ids`, under which the same was launched. If it
-  // fails, it is not asked again, and the runs are lost.
-  std::vector<TimedRun> profiled(std::span<const std::uint64_t> ids);
+  // Enqueues work whose time times_of() will tell.
+  void enqueue_marked(Mark& mark, CudaQueue& queue, const std::function<void()>& enqueue);
+  // Returns how long work took between marks, between which the same was launched: what the
+  // profiler recorded of it, or else what events saw. A profiler that fails is not asked again.
+  std::vector<TimedRun> times_of(const std::deque<Mark>& marks);
   std::vector<TimedRun> time_some(const CudaProgram& program, const OpBuffers& buffers,
                                   std::int32_t runs, Caches caches);
-  std::vector<std::vector<TimedRun>> time_copies_of_host(
-      std::span<const Copy> copies, std::span<const std::unique_ptr<Lane>> lanes,
-      std::int32_t runs);
   double chain_us(int kernels, int units);
 
   std::shared_ptr<const GpuPart> part_;
   std::shared_ptr<ActivitySource> activities_;
   std::string profiler_failure_;
   CudaQueue queue_;
-  HostFlag start_;
-  std::uint32_t num_starts_ = 0;
+  StreamGate gate_;
   std::unique_ptr<Memory> cache_filler_;
   std::unique_ptr<Memory> stamps_;  // two for each run that is timed at a time
   double sustained_mhz_ = 0;        // under the last load; 0: not known yet

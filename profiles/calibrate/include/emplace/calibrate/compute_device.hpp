@@ -59,9 +59,14 @@ struct DeviceFacts {
 /// Owns memory of a device (or pinned or pageable memory of the host) and gives it back.
 class Memory {
  public:
-  virtual ~Memory() = default;
-  virtual void* data() const = 0;
-  virtual std::int64_t bytes() const = 0;
+  /// Takes `bytes` bytes, which `free` gives back.
+  Memory(void* data, std::int64_t bytes, void (*free)(void*)) : data_(data, free), bytes_(bytes) {}
+  void* data() const { return data_.get(); }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::unique_ptr<void, void (*)(void*)> data_;
+  std::int64_t bytes_;
 };
 
 /// What a program reads and writes: addresses in the device's memory.

@@ -2,7 +2,6 @@
 
 // Programs of ops: those that call cuDNN and cuBLAS, and those that only move memory.
 
-#include "convolution_plan.hpp"
 #include "cuda_queue.hpp"
 
 #include <emplace/calibrate/op_site.hpp>
@@ -20,8 +19,5 @@ std::unique_ptr<CudaProgram> gemm_program(const OpSite& site, bool tf32);
 
 /// Returns the program of an op that memory bounds; null if `site` is none.
 std::unique_ptr<CudaProgram> memory_program(const OpSite& site);
-
-/// Says whether cuBLAS and cuDNN multiply numbers of `type` here.
-bool has_gemms_of(DataType type);
 
 }  // namespace emplace::calibrate
