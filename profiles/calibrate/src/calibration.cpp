@@ -1,4 +1,4 @@
-#include "program_memory.hpp"
+#include "measure.hpp"
 
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
@@ -81,23 +81,6 @@ std::vector<OpSite> take_samples(const SampleTable& table, const std::string& de
   return others;
 }
 
-// Measures what only the device itself can tell, after its ops.
-void add_overlap(ComputeDevice& device, MeasuredDeviceOps& measured, const SamplingOptions& options,
-                 const Progress& progress, std::vector<std::string>& left_out) {
-  const OpSample* const sample = typical(measured.ops.samples);
-  if (sample == nullptr || options.is_stopped() || device.facts().kind != DeviceKind::kGpu) {
-    return;
-  }
-  const std::string what = fmt::format("{}: copies behind ops", measured.device);
-  progress({.what = what});
-  try {
-    measured.overlap = measure_overlap(device, sample->site, options);
-  } catch (const DeviceFailure& failure) {
-    // The ops, which took minutes, are worth more than this one figure.
-    left_out.push_back(fmt::format("{}: {}", what, failure.what()));
-  }
-}
-
 // At which clocks the device ran ops.
 std::string describe_clocks(std::span<const OpSample> samples) {
   std::vector<double> clocks;
@@ -142,6 +125,29 @@ double host_launch_us(std::span<const MeasuredDeviceOps> devices, const SampleTa
   return us;
 }
 
+// What else was found on a device, in sentences.
+std::string notes_of(const MeasuredDeviceOps& measured, DeviceKind kind) {
+  std::string notes;
+  if (kind == DeviceKind::kGpu) {
+    notes +=
+        fmt::format(" Between two kernels it pauses {:.2f} us; the host launches one in {:.2f} us.",
+                    measured.launch.gap_us, measured.launch.host_us);
+  }
+  if (const std::string throttling = describe_throttling(measured); !throttling.empty()) {
+    notes += fmt::format(" {}.", throttling);
+  }
+  if (!measured.ops.below_clock.empty()) {
+    notes += fmt::format(
+        " {} ops were measured below the device's clock: it was throttled whenever it ran them.",
+        measured.ops.below_clock.size());
+  }
+  if (measured.overlap) {
+    notes += fmt::format(" Of a copy from the host {:.0f} % were hidden behind ops.",
+                         100 * *measured.overlap);
+  }
+  return notes;
+}
+
 MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
                                  std::span<const OpSite> sites, const CalibrationOptions& options,
                                  const Progress& progress, std::vector<std::string>& left_out) {
@@ -152,9 +158,20 @@ MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
   measured.ops = measure_ops(device, others, options.sampling, progress);
   measured.throttled_by = device.throttled_by();
   tell_left_out(measured, left_out);
-  add_overlap(device, measured, options.sampling, progress, left_out);
+  const bool is_gpu = device.facts().kind == DeviceKind::kGpu;
+  const OpSample* const sample = typical(measured.ops.samples);
+  if (is_gpu && sample != nullptr && !options.sampling.is_stopped()) {
+    const std::string what = fmt::format("{}: copies behind ops", measured.device);
+    progress({.what = what});
+    try {
+      measured.overlap = measure_overlap(device, sample->site, options.sampling);
+    } catch (const DeviceFailure& failure) {
+      // The ops, which took minutes, are worth more than this one figure.
+      left_out.push_back(fmt::format("{}: {}", what, failure.what()));
+    }
+  }
   // A call of a framework on a CPU ends when its work does: the launch is part of its time.
-  if (!of_framework.empty() && device.facts().kind == DeviceKind::kCpu) {
+  if (!of_framework.empty() && !is_gpu) {
     measured.launch = {};
   }
   std::ranges::move(of_framework, std::back_inserter(measured.ops.samples));
@@ -175,10 +192,10 @@ std::string describe_throttling(const MeasuredDeviceOps& measured) {
   for (const OpSample& sample : measured.ops.samples) {
     runs += sample.time.throttled;
   }
+  const std::string& why = measured.throttled_by;
   return runs == 0 ? ""
-                   : fmt::format(
-                         "{} runs were below the clock under load ({})", runs,
-                         measured.throttled_by.empty() ? "nobody says why" : measured.throttled_by);
+                   : fmt::format("{} runs were below the clock under load ({})", runs,
+                                 why.empty() ? "nobody says why" : why);
 }
 
 double measure_overlap(ComputeDevice& device, const OpSite& site, const SamplingOptions& options) {
@@ -189,22 +206,16 @@ double measure_overlap(ComputeDevice& device, const OpSite& site, const Sampling
   const std::unique_ptr<Memory> to = device.allocate(kOverlapBytes, false);
   const std::unique_ptr<Queue> ops = device.make_queue();
   const std::unique_ptr<Queue> copies = device.make_queue();
-  const auto run_ops = [&](std::int32_t count) {
-    for (std::int32_t i = 0; i < count; ++i) {
-      ops->run(*program, memory.buffers());
-    }
-  };
-  const auto copy = [&](std::int32_t count) {
-    for (std::int32_t i = 0; i < count; ++i) {
-      copies->copy(to->data(), from->data(), kOverlapBytes);
-    }
-  };
   const auto median_us = [&](std::int32_t num_ops, std::int32_t num_copies) {
     std::vector<TimedRun> runs;
     for (std::int32_t i = 0; i < options.runs + options.warm_up_runs; ++i) {
       const double us = host_us([&] {
-        run_ops(num_ops);
-        copy(num_copies);
+        for (std::int32_t op = 0; op < num_ops; ++op) {
+          ops->run(*program, memory.buffers());
+        }
+        for (std::int32_t copy = 0; copy < num_copies; ++copy) {
+          copies->copy(to->data(), from->data(), kOverlapBytes);
+        }
         ops->finish();
         copies->finish();
       });
@@ -271,24 +282,7 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
                                          .source = "emplace calibrate",
                                          .clocks = describe_clocks(measured.ops.samples),
                                          .launch_us = measured.launch.gap_us});
-    if (facts.kind == DeviceKind::kGpu) {
-      device.profile.provenance.notes += fmt::format(
-          " Between two kernels it pauses {:.2f} us; the host launches one in {:.2f} us.",
-          measured.launch.gap_us, measured.launch.host_us);
-    }
-    if (const std::string throttling = describe_throttling(measured); !throttling.empty()) {
-      device.profile.provenance.notes += fmt::format(" {}.", throttling);
-    }
-    if (!measured.ops.below_clock.empty()) {
-      device.profile.provenance.notes += fmt::format(
-          " {} ops were measured below the device's clock: it was throttled whenever it "
-          "ran them.",
-          measured.ops.below_clock.size());
-    }
-    if (measured.overlap) {
-      device.profile.provenance.notes += fmt::format(
-          " Of a copy from the host {:.0f} % were hidden behind ops.", 100 * *measured.overlap);
-    }
+    device.profile.provenance.notes += notes_of(measured, facts.kind);
   }
   // A device without an op, as are those after the one that was measured when it was stopped, has
   // its peaks and a guess.

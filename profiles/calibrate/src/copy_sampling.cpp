@@ -21,17 +21,8 @@ constexpr std::int64_t kBesideBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kSmallestBytes = 4;
 constexpr std::int64_t kSizeFactor = 4;
 
-std::string_view to_string(HostMemory host) {
-  switch (host) {
-    case HostMemory::kNone:
-      break;
-    case HostMemory::kPinned:
-      return " (pinned)";
-    case HostMemory::kPageable:
-      return " (pageable)";
-  }
-  return "";
-}
+// By HostMemory.
+constexpr std::array<std::string_view, 3> kHostMemories = {"", " (pinned)", " (pageable)"};
 
 // From which device to which.
 struct Pair {
@@ -93,9 +84,9 @@ class CopySampler {
       result_.is_complete = false;
       return false;
     }
-    const std::string what =
-        fmt::format("copy {}{}{}, {} bytes", name_of(pair), to_string(pair.host),
-                    beside != nullptr ? " together with " + name_of(*beside) : "", bytes);
+    const std::string what = fmt::format(
+        "copy {}{}{}, {} bytes", name_of(pair), kHostMemories[static_cast<std::size_t>(pair.host)],
+        beside != nullptr ? " together with " + name_of(*beside) : "", bytes);
     progress_({.what = what, .done = done_});
     std::vector<CopyMemory> memory;
     try {
@@ -119,15 +110,14 @@ class CopySampler {
         return false;
       }
       if (const std::string why = why_unstable(summary, options_); !why.empty()) {
-        result_.unstable.push_back(fmt::format("{}: {}", what, why));
-      } else {
-        result_.samples.push_back({.from = pair.from->facts().name,
-                                   .to = pair.to->facts().name,
-                                   .host = pair.host,
-                                   .bytes = bytes,
-                                   .beside = beside != nullptr ? name_of(*beside) : "",
-                                   .time = summary});
+        throw DeviceFailure(why);
       }
+      result_.samples.push_back({.from = pair.from->facts().name,
+                                 .to = pair.to->facts().name,
+                                 .host = pair.host,
+                                 .bytes = bytes,
+                                 .beside = beside != nullptr ? name_of(*beside) : "",
+                                 .time = summary});
     } catch (const DeviceFailure& failure) {
       result_.unstable.push_back(fmt::format("{}: {}", what, failure.what()));
     }
@@ -216,8 +206,7 @@ CopySamples measure_copies(std::span<ComputeDevice* const> devices, const Sampli
         const Pair pair{from, to, host};
         sampler.measure_sizes(pair);
         if (host == HostMemory::kPageable) {
-          continue;  // the driver copies it to pinned memory first: no link is to be learned from
-                     // it
+          continue;  // copied to pinned memory first: no link is to be learned from it
         }
         const Pair opposite{to, from, host};
         sampler.measure_pair(pair, &opposite, beside_bytes);

@@ -5,50 +5,40 @@
 #include <emplace/calibrate/cuda_device.hpp>
 #include <emplace/calibrate/machine.hpp>
 
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
+#include <boost/lexical_cast/try_lexical_convert.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
-#include <sstream>
+#include <map>
 #include <utility>
 
 namespace emplace::calibrate {
 namespace {
 
-struct Wanted {
-  bool is_gpu = false;
-  std::int32_t parts = 1;
-};
-
-std::vector<std::string> devices_in(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    parts.push_back(std::move(part));
+// Returns into how many parts of one size each kind of device is cut.
+std::map<std::string, std::int32_t> parts_by_kind(const std::string& devices) {
+  std::map<std::string, std::int32_t> found;
+  std::vector<std::string> texts;
+  for (const std::string& text : boost::split(texts, devices, boost::is_any_of(","))) {
+    const std::size_t slash = text.find('/');
+    const std::string kind = text.substr(0, slash);
+    std::int32_t parts = 1;
+    if ((kind != "gpu" && kind != "cpu") ||
+        (slash != std::string::npos &&
+         !boost::conversion::try_lexical_convert(text.substr(slash + 1), parts)) ||
+        parts < 1) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("--devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found '{}'",
+                              excerpt(text)));
+    }
+    if (!found.emplace(kind, parts).second) {
+      throw Error(ErrorCode::kUsage, fmt::format("--devices: {} is given twice", kind));
+    }
   }
-  if (parts.empty()) {
-    parts.emplace_back();  // nothing is one part, too
-  }
-  return parts;
-}
-
-Wanted parse_device(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  const std::string kind = text.substr(0, slash);
-  Wanted wanted{.is_gpu = kind == "gpu"};
-  bool valid = kind == "gpu" || kind == "cpu";
-  if (slash != std::string::npos) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, wanted.parts);
-    valid = valid && error == std::errc() && stop == end && wanted.parts >= 1;
-  }
-  if (!valid) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("--devices: expected gpu, cpu, gpu/PARTS or cpu/PARTS, found '{}'",
-                            excerpt(text)));
-  }
-  return wanted;
+  return found;
 }
 
 void add_cpus(std::int32_t parts, const std::atomic<bool>* stop, MachineDevices& machine) {
@@ -66,12 +56,12 @@ void add_cpus(std::int32_t parts, const std::atomic<bool>* stop, MachineDevices&
   }
 }
 
-void add_gpus(const Wanted& wanted, const MachineOptions& options,
+void add_gpus(std::int32_t parts, const MachineOptions& options,
               const std::shared_ptr<ActivitySource>& activities, MachineDevices& machine) {
   CudaDevices found;
   try {
-    found = cuda_devices(
-        {.tf32 = !options.full_precision, .parts = wanted.parts, .activities = activities});
+    found =
+        cuda_devices({.tf32 = !options.full_precision, .parts = parts, .activities = activities});
   } catch (const Error& error) {  // a GPU can't be cut into so many parts
     throw Error(error.code(), fmt::format("--devices: {}", error.what()));
   }
@@ -100,25 +90,13 @@ bool MachineDevices::has_gpu() const {
 
 MachineDevices find_devices(const MachineOptions& options, const std::atomic<bool>* stop,
                             const std::shared_ptr<ActivitySource>& activities) {
-  std::vector<Wanted> wanted;
-  for (const std::string& text : devices_in(options.devices)) {
-    wanted.push_back(parse_device(text));
-  }
-  std::stable_partition(wanted.begin(), wanted.end(),
-                        [](const Wanted& each) { return each.is_gpu; });
-  for (std::size_t i = 1; i < wanted.size(); ++i) {
-    if (wanted[i].is_gpu == wanted[i - 1].is_gpu) {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("--devices: {} is given twice", wanted[i].is_gpu ? "gpu" : "cpu"));
-    }
-  }
+  const std::map<std::string, std::int32_t> parts = parts_by_kind(options.devices);
   MachineDevices machine;
-  for (const Wanted& each : wanted) {
-    if (each.is_gpu) {
-      add_gpus(each, options, activities, machine);
-    } else {
-      add_cpus(each.parts, stop, machine);
-    }
+  if (const auto gpus = parts.find("gpu"); gpus != parts.end()) {
+    add_gpus(gpus->second, options, activities, machine);
+  }
+  if (const auto cpus = parts.find("cpu"); cpus != parts.end()) {
+    add_cpus(cpus->second, stop, machine);
   }
   return machine;
 }
