@@ -81,21 +81,6 @@ std::vector<OpSite> take_samples(const SampleTable& table, const std::string& de
   return others;
 }
 
-// At which clocks the device ran ops.
-std::string describe_clocks(std::span<const OpSample> samples) {
-  std::vector<double> clocks;
-  for (const OpSample& sample : samples) {
-    if (sample.time.mhz > 0) {
-      clocks.push_back(sample.time.mhz);
-    }
-  }
-  if (clocks.empty()) {
-    return "";
-  }
-  const auto [least, most] = std::ranges::minmax(clocks);
-  return fmt::format("multiprocessors {:.0f} to {:.0f} MHz, {} ops", least, most, clocks.size());
-}
-
 // A copy is not there before the device that waits for it goes on.
 void add_messages(std::span<const Message> messages, CopyFit& copies) {
   for (CopyCost& cost : copies.costs) {
@@ -158,9 +143,8 @@ MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
   measured.ops = measure_ops(device, others, options.sampling, progress);
   measured.throttled_by = device.throttled_by();
   tell_left_out(measured, left_out);
-  const bool is_gpu = device.facts().kind == DeviceKind::kGpu;
   const OpSample* const sample = typical(measured.ops.samples);
-  if (is_gpu && sample != nullptr && !options.sampling.is_stopped()) {
+  if (is_gpu(&device) && sample != nullptr && !options.sampling.is_stopped()) {
     const std::string what = fmt::format("{}: copies behind ops", measured.device);
     progress({.what = what});
     try {
@@ -171,7 +155,7 @@ MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
     }
   }
   // A call of a framework on a CPU ends when its work does: the launch is part of its time.
-  if (!of_framework.empty() && !is_gpu) {
+  if (!of_framework.empty() && !is_gpu(&device)) {
     measured.launch = {};
   }
   std::ranges::move(of_framework, std::back_inserter(measured.ops.samples));
@@ -257,9 +241,7 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
                          [](const ComputeDevice* device) { return device->facts().name; });
   expect_routes(names, result.copies);
   std::vector<MeasuredDevice> modelled;
-  const bool has_gpu = std::ranges::any_of(devices, [](const ComputeDevice* device) {
-    return device->facts().kind == DeviceKind::kGpu;
-  });
+  const bool has_gpu = std::ranges::any_of(devices, is_gpu);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const DeviceFacts& facts = devices[i]->facts();
     const auto known =
@@ -267,7 +249,7 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
                      [&](const ComputeDevice* device) { return alike(device->facts(), facts); });
     MeasuredDevice& device = modelled.emplace_back();
     device.name = facts.name;
-    device.placeable = facts.kind == DeviceKind::kGpu || !has_gpu;
+    device.placeable = is_gpu(devices[i]) || !has_gpu;
     if (known != devices.begin() + static_cast<std::ptrdiff_t>(i)) {
       device.profile = modelled[static_cast<std::size_t>(known - devices.begin())].profile;
       continue;
@@ -275,13 +257,8 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
     const MeasuredDeviceOps& measured = result.devices.emplace_back(measure_device(
         *devices[i], options.launches[i], sites, options, progress, result.left_out));
     result.is_complete = result.is_complete && measured.ops.not_measured == 0;
-    device.profile = fit_device_profile(facts, measured.ops.samples,
-                                        {.name = facts.device_class + "-measured",
-                                         .summary = fmt::format("{}, measured", facts.product),
-                                         .date = options.date,
-                                         .source = "emplace calibrate",
-                                         .clocks = describe_clocks(measured.ops.samples),
-                                         .launch_us = measured.launch.gap_us});
+    device.profile =
+        fit_device_profile(facts, measured.ops.samples, options.date, measured.launch.gap_us);
     device.profile.provenance.notes += notes_of(measured, facts.kind);
   }
   // A device without an op, as are those after the one that was measured when it was stopped, has

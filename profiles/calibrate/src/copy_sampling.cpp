@@ -47,7 +47,7 @@ class CopyMemory {
  private:
   static std::unique_ptr<Memory> allocate(ComputeDevice& device, ComputeDevice& peer,
                                           HostMemory host, std::int64_t bytes) {
-    if (host != HostMemory::kNone && device.facts().kind == DeviceKind::kCpu) {
+    if (host != HostMemory::kNone && !is_gpu(&device)) {
       return peer.allocate_on_host(bytes, host == HostMemory::kPinned);
     }
     return device.allocate(bytes, true);
@@ -100,7 +100,7 @@ class CopySampler {
     std::vector<Copy> copies;
     std::ranges::transform(memory, std::back_inserter(copies), &CopyMemory::copy);
     // A GPU times its copies, and those beside them; of two CPUs either does.
-    ComputeDevice& timer = pair.from->facts().kind == DeviceKind::kGpu ? *pair.from : *pair.to;
+    ComputeDevice& timer = is_gpu(pair.from) ? *pair.from : *pair.to;
     try {
       timer.time_copies(copies, options_.warm_up_runs);
       const Summary summary = measure(
@@ -140,9 +140,7 @@ std::vector<HostMemory> host_memories(const ComputeDevice& a, const ComputeDevic
 }
 
 bool has_gpu(const Pair& one, const Pair& other) {
-  return std::ranges::any_of(
-      std::array{one.from, one.to, other.from, other.to},
-      [](const ComputeDevice* device) { return device->facts().kind == DeviceKind::kGpu; });
+  return std::ranges::any_of(std::array{one.from, one.to, other.from, other.to}, is_gpu);
 }
 
 // Returns the next two devices that have no part in `pair`: copies between them may still share a
@@ -197,7 +195,7 @@ CopySamples measure_copies(std::span<ComputeDevice* const> devices, const Sampli
     for (ComputeDevice* const to : devices) {
       sampler.begin_pair(pair_number++, devices.size() * devices.size());
       if (from == to) {
-        if (from->facts().kind == DeviceKind::kGpu) {
+        if (is_gpu(from)) {
           sampler.measure_sizes({from, to, HostMemory::kNone});
         }
         continue;

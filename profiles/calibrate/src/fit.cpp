@@ -31,6 +31,21 @@ bool was_measured(const OpSample& sample) {
   return sample.time.runs > 0 && sample.time.median_us > 0;
 }
 
+// At which clocks the device ran ops.
+std::string describe_clocks(std::span<const OpSample> samples) {
+  std::vector<double> clocks;
+  for (const OpSample& sample : samples) {
+    if (sample.time.mhz > 0) {
+      clocks.push_back(sample.time.mhz);
+    }
+  }
+  if (clocks.empty()) {
+    return "";
+  }
+  const auto [least, most] = std::ranges::minmax(clocks);
+  return fmt::format("multiprocessors {:.0f} to {:.0f} MHz, {} ops", least, most, clocks.size());
+}
+
 std::vector<OpMeasurement> measurements_of(std::span<const OpSample> samples) {
   std::vector<OpMeasurement> measurements;
   for (const OpSample& sample : samples) {
@@ -162,13 +177,13 @@ void fit_classes(DeviceProfile& profile, Calibration& calibration, std::string& 
 }  // namespace
 
 DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSample> samples,
-                                 const ProfileHeader& header) {
+                                 const std::string& date, double launch_us) {
   EMPLACE_CHECK(facts.peak_flops_per_us > 0 && facts.memory_bytes_per_us > 0,
                 "{} FLOP/us, {} bytes/us", facts.peak_flops_per_us, facts.memory_bytes_per_us);
   DeviceProfile profile;
-  profile.name = header.name;
+  profile.name = facts.device_class + "-measured";
   profile.device_class = facts.device_class;
-  profile.summary = header.summary;
+  profile.summary = fmt::format("{}, measured", facts.product);
   profile.peak_flops_per_us = facts.peak_flops_per_us;
   profile.tf32_flops_per_us = facts.tf32_flops_per_us;
   profile.float16_flops_per_us = facts.float16_flops_per_us;
@@ -176,12 +191,13 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   profile.memory_bytes = facts.memory_bytes;
   profile.context_bytes = facts.context_bytes;
   profile.multiprocessors = facts.kind == DeviceKind::kGpu ? facts.compute_units : 0;
-  profile.launch_us = header.launch_us;
+  profile.launch_us = launch_us;
   profile.measured = MeasurementTable(measurements_of(samples));
-  Calibration& calibration = profile.calibration.emplace(Calibration{.product = facts.product,
-                                                                     .software = facts.software,
-                                                                     .clocks = header.clocks,
-                                                                     .date = header.date});
+  Calibration& calibration =
+      profile.calibration.emplace(Calibration{.product = facts.product,
+                                              .software = facts.software,
+                                              .clocks = describe_clocks(samples),
+                                              .date = date});
   std::size_t without_runs = 0;
   for (const OpSample& sample : samples) {
     const Summary& time = sample.time;
@@ -218,7 +234,7 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
       notes);
   fit_classes(profile, calibration, notes);
   profile.provenance = {
-      .kind = "measured", .source = header.source, .date = header.date, .notes = notes};
+      .kind = "measured", .source = "emplace calibrate", .date = date, .notes = notes};
   return profile;
 }
 

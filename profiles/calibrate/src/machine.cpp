@@ -1,9 +1,9 @@
 #include "cuda/gpu_monitor.hpp"
 
 #include <emplace/base/error.hpp>
+#include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/cpu_device.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
-#include <emplace/calibrate/machine.hpp>
 
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
@@ -17,6 +17,8 @@
 
 namespace emplace::calibrate {
 namespace {
+
+using Devices = std::vector<std::unique_ptr<ComputeDevice>>;
 
 // Returns into how many parts of one size each kind of device is cut.
 std::map<std::string, std::int32_t> parts_by_kind(const std::string& devices) {
@@ -41,7 +43,7 @@ std::map<std::string, std::int32_t> parts_by_kind(const std::string& devices) {
   return found;
 }
 
-void add_cpus(std::int32_t parts, const std::atomic<bool>* stop, MachineDevices& machine) {
+void add_cpus(std::int32_t parts, const std::atomic<bool>* stop, Devices& machine) {
   const std::vector<int> cores = usable_cores();
   const auto per_part = static_cast<std::int32_t>(cores.size()) / parts;
   if (per_part == 0) {
@@ -50,14 +52,14 @@ void add_cpus(std::int32_t parts, const std::atomic<bool>* stop, MachineDevices&
   }
   for (std::int32_t part = 0; part < parts; ++part) {
     const auto first = static_cast<std::size_t>(part) * static_cast<std::size_t>(per_part);
-    machine.owned.push_back(
+    machine.push_back(
         make_cpu_device(fmt::format("cpu:{}", part),
                         std::span(cores).subspan(first, static_cast<std::size_t>(per_part)), stop));
   }
 }
 
 void add_gpus(std::int32_t parts, const MachineOptions& options,
-              const std::shared_ptr<ActivitySource>& activities, MachineDevices& machine) {
+              const std::shared_ptr<ActivitySource>& activities, Devices& machine) {
   CudaDevices found;
   try {
     found =
@@ -71,27 +73,15 @@ void add_gpus(std::int32_t parts, const MachineOptions& options,
         fmt::format("no GPU to calibrate: {}; to calibrate the CPU alone, add --devices cpu",
                     found.missing));
   }
-  std::ranges::move(found.devices, std::back_inserter(machine.owned));
+  std::ranges::move(found.devices, std::back_inserter(machine));
 }
 
-}  // namespace
-
-std::vector<ComputeDevice*> MachineDevices::all() const {
-  std::vector<ComputeDevice*> devices;
-  std::ranges::transform(owned, std::back_inserter(devices),
-                         [](const auto& device) { return device.get(); });
-  return devices;
-}
-
-bool MachineDevices::has_gpu() const {
-  return std::ranges::any_of(
-      owned, [](const auto& device) { return device->facts().kind == DeviceKind::kGpu; });
-}
-
-MachineDevices find_devices(const MachineOptions& options, const std::atomic<bool>* stop,
-                            const std::shared_ptr<ActivitySource>& activities) {
+// Opens the devices; GPUs ask `activities` how long their work took, if it is not null, and CPUs
+// begin no work once `stop`, if it is not null, is true.
+Devices find_devices(const MachineOptions& options, const std::atomic<bool>* stop,
+                     const std::shared_ptr<ActivitySource>& activities = nullptr) {
   const std::map<std::string, std::int32_t> parts = parts_by_kind(options.devices);
-  MachineDevices machine;
+  Devices machine;
   if (const auto gpus = parts.find("gpu"); gpus != parts.end()) {
     add_gpus(gpus->second, options, activities, machine);
   }
@@ -101,17 +91,26 @@ MachineDevices find_devices(const MachineOptions& options, const std::atomic<boo
   return machine;
 }
 
+std::vector<ComputeDevice*> all_of(const Devices& devices) {
+  std::vector<ComputeDevice*> all;
+  std::ranges::transform(devices, std::back_inserter(all), &Devices::value_type::get);
+  return all;
+}
+
+}  // namespace
+
 CalibratedMachine calibrate_machine(const MachineOptions& machine, std::span<const OpSite> sites,
                                     CalibrationOptions options, const Progress& progress,
                                     const std::function<void(const std::string&)>& warn) {
   bool has_gpu = false;
   {  // Launches are measured by devices of their own, which nothing profiles.
-    const MachineDevices plain = find_devices(machine, options.sampling.stop);
-    has_gpu = plain.has_gpu();
+    const Devices plain = find_devices(machine, options.sampling.stop);
+    const std::vector<ComputeDevice*> all = all_of(plain);
+    has_gpu = std::ranges::any_of(all, is_gpu);
     if (GpuMonitor* const monitor = nvml_monitor(); has_gpu && monitor != nullptr) {
-      warn_of_other_work(*monitor, plain.all(), warn);
+      warn_of_other_work(*monitor, all, warn);
     }
-    options.launches = measure_launches(plain.all());
+    options.launches = measure_launches(all);
   }
   const std::shared_ptr<ActivitySource> activities =
       has_gpu ? open_cupti() : std::make_unique<ActivitySource>();
@@ -119,8 +118,8 @@ CalibratedMachine calibrate_machine(const MachineOptions& machine, std::span<con
     warn(fmt::format("ops are timed with events, which include the gaps between their kernels: {}",
                      activities->why_none()));
   }
-  const MachineDevices devices = find_devices(machine, options.sampling.stop, activities);
-  CalibratedMachine calibrated = calibrate(devices.all(), sites, options, progress);
+  const Devices devices = find_devices(machine, options.sampling.stop, activities);
+  CalibratedMachine calibrated = calibrate(all_of(devices), sites, options, progress);
   for (const MeasuredDeviceOps& measured : calibrated.devices) {
     if (const std::string throttling = describe_throttling(measured); !throttling.empty()) {
       warn(fmt::format("{}: {}", measured.device, throttling));

@@ -1,4 +1,4 @@
-#include "../device_class.hpp"
+#include "../device_figures.hpp"
 #include "cpu_program.hpp"
 #include "host_facts.hpp"
 

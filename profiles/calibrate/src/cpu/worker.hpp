@@ -55,8 +55,7 @@ class Worker {
   using Task = std::function<void(const CoreTeam&)>;
 
   /// Starts a thread whose team is pinned to `cores`, one thread to each; throws DeviceFailure if
-  /// the system allows fewer threads. Once `stop`, if it is not
-  /// null, is true, it skips tasks, but for those of add_always().
+  /// the system allows fewer threads. Once `stop`, if it is not null, is true, it skips tasks.
   explicit Worker(std::span<const int> cores, const std::atomic<bool>* stop = nullptr);
 
   /// Ends when all tasks are done.
@@ -67,32 +66,21 @@ class Worker {
   /// Adds a task. One that throws ends those after it unseen, until finish() has told.
   void add(Task task);
 
-  /// Adds a task that is done whatever became of those before it.
-  void add_always(Task task);
-
   /// Blocks until all tasks are done; throws DeviceFailure with what a task threw.
   void finish();
 
  private:
-  struct Entry {
-    Task task;
-    bool always;
-  };
-
   void work(const std::vector<int>& cores);
 
   const std::atomic<bool>* stop_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Entry> tasks_;
+  std::deque<Task> tasks_;
   bool has_team_ = false;
   bool is_busy_ = false;
   bool is_ending_ = false;
   std::string failure_;
   std::thread thread_;  // last, because it uses the others
 };
-
-/// Pins the calling thread to a core.
-void pin_to_core(int core);
 
 }  // namespace emplace::calibrate

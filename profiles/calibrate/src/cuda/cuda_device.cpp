@@ -1,9 +1,8 @@
 #include "../cpu/near_cores.hpp"
-#include "../device_class.hpp"
+#include "../device_figures.hpp"
 #include "cuda_programs.hpp"
 #include "cuda_timing.hpp"
 #include "gpu_monitor.hpp"
-#include "peak_rates.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
@@ -78,7 +77,6 @@ DeviceFacts cuda_facts(const GpuPart& part, const CudaOptions& options, std::str
       .memory_bytes = static_cast<std::int64_t>(all_bytes) / options.parts,
       .context_bytes = static_cast<std::int64_t>(all_bytes - free_bytes) / options.parts,
       .compute_units = part.multiprocessors(),
-      .copy_engines = properties.asyncEngineCount,
       .pci_bus_id = part.pci_bus_id(),
       .software = fmt::format(
           "{}, CUDA {}.{}, cuDNN {}.{}.{}, {}, products in {}, timed by {}{}", driver_version(),

@@ -8,7 +8,7 @@
 // Without a profiler, runs are held back until all are enqueued, so that launches cost nothing that
 // events would see.
 
-#include "../gpu_clock.hpp"
+#include "../device_figures.hpp"
 #include "cuda_queue.hpp"
 
 #include <emplace/calibrate/activity.hpp>

@@ -49,7 +49,6 @@ struct DeviceFacts {
   std::int64_t memory_bytes = 0;    ///< that a program may use, with its context
   std::int64_t context_bytes = 0;   ///< of these, what was in use when the context had started
   std::int32_t compute_units = 1;   ///< multiprocessors or cores
-  std::int32_t copy_engines = 0;    ///< of a GPU
   std::string pci_bus_id{};         ///< of a GPU, as Linux names it: "0000:3b:00.0"
   /// Driver, libraries and their versions, precision, for provenance: "driver 580.159,
   /// cuDNN 9.13".
@@ -164,5 +163,8 @@ class ComputeDevice {
   /// Returns why runs were throttled so far: "power cap"; empty if nobody knows, or none was.
   virtual std::string throttled_by() const { return ""; }
 };
+
+/// Says whether a device is a GPU, or a part of one.
+inline bool is_gpu(const ComputeDevice* device) { return device->facts().kind == DeviceKind::kGpu; }
 
 }  // namespace emplace::calibrate
