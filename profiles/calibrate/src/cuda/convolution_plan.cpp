@@ -272,8 +272,7 @@ std::vector<ConvolutionPlan> convolution_plans(const CudnnLibrary& library,
 }
 
 void run_convolution(const CudnnLibrary& library, cudnnHandle_t handle, const ConvolutionPlan& plan,
-                     void* x, void* w, void* y, void* workspace) {
-  const std::array<void*, 3> tensors = {x, w, y};
+                     const std::array<void*, 3>& tensors, void* workspace) {
   CudnnDescriptor pack(library, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, kTensorIds.data(), 3);
   pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, tensors.data(), 3);

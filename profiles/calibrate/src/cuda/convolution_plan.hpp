@@ -12,6 +12,7 @@
 #include "../library_site.hpp"
 #include "cuda_libraries.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -79,6 +80,6 @@ std::vector<ConvolutionPlan> convolution_plans(const CudnnLibrary& library,
 /// Enqueues `plan` on the stream of `handle`. Tensors are x, w and y, whichever of them is the
 /// result.
 void run_convolution(const CudnnLibrary& library, cudnnHandle_t handle, const ConvolutionPlan& plan,
-                     void* x, void* w, void* y, void* workspace);
+                     const std::array<void*, 3>& tensors, void* workspace);
 
 }  // namespace emplace::calibrate

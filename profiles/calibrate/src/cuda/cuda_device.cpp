@@ -1,7 +1,7 @@
 #include "../cpu/near_cores.hpp"
-#include "../device_figures.hpp"
+#include "../measure.hpp"
 #include "cuda_programs.hpp"
-#include "cuda_timing.hpp"
+#include "gpu_device.hpp"
 #include "gpu_monitor.hpp"
 
 #include <emplace/base/error.hpp>
@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -117,85 +117,6 @@ std::string why_no_gpu(cudaError_t status) {
   }
 }
 
-class CudaDevice final : public ComputeDevice {
- public:
-  CudaDevice(const std::shared_ptr<const GpuPart>& part, const CudaOptions& options,
-             std::string name)
-      : part_(part),
-        tf32_(options.tf32),
-        timer_(part, options.activities),
-        queue_(part),
-        facts_(cuda_facts(*part, options, std::move(name), timer_.is_profiled())) {}
-
-  const DeviceFacts& facts() const override { return facts_; }
-
-  std::unique_ptr<Memory> allocate(std::int64_t bytes, bool random) override {
-    return device_memory(queue_, bytes, random);
-  }
-
-  std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool pinned) override {
-    part_->activate();
-    const NearCores near(facts_.pci_bus_id);
-    return pinned ? pinned_memory(bytes) : pageable_memory(bytes);
-  }
-
-  std::unique_ptr<OpProgram> compile(const OpSite& site) override {
-    part_->activate();
-    std::unique_ptr<CudaProgram> program = convolution_program(site, queue_, tf32_);
-    if (program == nullptr) {
-      program = gemm_program(site, tf32_);
-    }
-    if (program == nullptr) {
-      program = memory_program(site);
-    }
-    return program;
-  }
-
-  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CudaQueue>(part_); }
-
-  std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers, std::int32_t runs,
-                                  Caches caches) override {
-    auto times = timer_.time_runs(static_cast<const CudaProgram&>(program), buffers, runs, caches);
-    tell_profiler_failure();
-    return times;
-  }
-
-  std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
-                                                 std::int32_t runs) override {
-    const NearCores near(facts_.pci_bus_id);
-    auto times = timer_.time_copies(copies, runs);
-    tell_profiler_failure();
-    return times;
-  }
-
-  Launch launches() override { return timer_.launches(); }
-
-  std::string throttled_by() const override {
-    return describe_clock_reasons(timer_.clock_reasons());
-  }
-
-  std::optional<double> message_us(ComputeDevice& other) override {
-    auto* const gpu = dynamic_cast<CudaDevice*>(&other);
-    return gpu == nullptr ? std::nullopt : std::optional(timer_.message_us(gpu->timer_));
-  }
-
- private:
-  void tell_profiler_failure() {
-    if (!timer_.profiler_failure().empty() && !has_told_failure_) {
-      facts_.software +=
-          fmt::format("; CUPTI failed, then CUDA events timed: {}", timer_.profiler_failure());
-      has_told_failure_ = true;
-    }
-  }
-
-  std::shared_ptr<const GpuPart> part_;
-  bool tf32_;
-  CudaTimer timer_;
-  CudaQueue queue_;
-  DeviceFacts facts_;
-  bool has_told_failure_ = false;
-};
-
 // Copies a pattern from one GPU to another and looks at what arrives. Where it is damaged, as
 // behind an IOMMU that translates addresses wrongly, all that is measured would mean nothing.
 void verify_copies(const std::shared_ptr<const CudaLibraries>& libraries, std::int32_t from,
@@ -254,6 +175,50 @@ void connect(std::int32_t gpus) {
 
 }  // namespace
 
+CudaDevice::CudaDevice(std::shared_ptr<const GpuPart> part, const CudaOptions& options,
+                       std::string name)
+    : part_(std::move(part)),
+      tf32_(options.tf32),
+      activities_(options.activities != nullptr && options.activities->why_none().empty()
+                      ? options.activities
+                      : nullptr),
+      queue_(part_),
+      gate_(part_),
+      facts_(cuda_facts(*part_, options, std::move(name), activities_ != nullptr)) {}
+
+std::unique_ptr<Memory> CudaDevice::allocate(std::int64_t bytes, bool random) {
+  return device_memory(queue_, bytes, random);
+}
+
+std::unique_ptr<Memory> CudaDevice::allocate_on_host(std::int64_t bytes, bool pinned) {
+  part_->activate();
+  const NearCores near(facts_.pci_bus_id);
+  return pinned ? pinned_memory(bytes) : pageable_memory(bytes);
+}
+
+std::unique_ptr<OpProgram> CudaDevice::compile(const OpSite& site) {
+  part_->activate();
+  std::vector<std::unique_ptr<CudaProgram>> ways = convolution_programs(site, *part_, tf32_);
+  if (ways.empty()) {
+    std::unique_ptr<CudaProgram> product = gemm_program(site, tf32_);
+    return product != nullptr ? std::move(product) : memory_program(site);
+  }
+  std::int64_t workspace_bytes = 0;
+  for (const auto& way : ways) {
+    workspace_bytes = std::max(workspace_bytes, way->workspace_bytes());
+  }
+  std::vector<double> times_us(ways.size());
+  if (ways.size() > 1) {
+    const ProgramMemory memory(*this, site, workspace_bytes);
+    std::ranges::transform(ways, times_us.begin(),
+                           [&](const auto& way) { return trial_us(*way, memory.buffers()); });
+  }
+  const auto fastest = std::ranges::min_element(times_us) - times_us.begin();
+  return std::move(ways[static_cast<std::size_t>(fastest)]);
+}
+
+std::string CudaDevice::throttled_by() const { return describe_clock_reasons(clock_reasons_); }
+
 CudaDevices cuda_devices(const CudaOptions& options) {
   if (options.parts < 1) {
     throw Error(
@@ -274,11 +239,9 @@ CudaDevices cuda_devices(const CudaOptions& options) {
     return {.missing = failure.what()};
   }
   connect(gpus);
-  for (std::int32_t from = 0; from < gpus; ++from) {
-    for (std::int32_t to = 0; to < gpus; ++to) {
-      if (from != to) {
-        verify_copies(libraries, from, to);
-      }
+  for (std::int32_t pair = 0; pair < gpus * gpus; ++pair) {
+    if (pair / gpus != pair % gpus) {
+      verify_copies(libraries, pair / gpus, pair % gpus);
     }
   }
   CudaDevices found;

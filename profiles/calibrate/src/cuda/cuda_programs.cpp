@@ -6,9 +6,7 @@
 
 #include <emplace/base/check.hpp>
 
-#include <algorithm>
 #include <array>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -27,7 +25,6 @@ constexpr std::int64_t kWorkspaceLimit = std::int64_t{1} << 30;
 
 // Heuristics order engines well but not perfectly; the first few are tried, as frameworks do.
 constexpr std::size_t kTried = 4;
-constexpr int kTrialRuns = 3;
 
 // Where x, w and y of a convolution stand among an op's inputs, by ConvolutionPass.
 constexpr int kResult = -1;
@@ -50,39 +47,14 @@ class ConvolutionProgram final : public CudaProgram {
       return input == kResult ? buffers.outputs[0]
                               : const_cast<void*>(buffers.inputs[static_cast<std::size_t>(input)]);
     };
-    run_convolution(queue.part().libraries().cudnn, queue.cudnn(), plan_, tensor(0), tensor(1),
-                    tensor(2), buffers.workspace);
+    run_convolution(queue.part().libraries().cudnn, queue.cudnn(), plan_,
+                    {tensor(0), tensor(1), tensor(2)}, buffers.workspace);
   }
 
  private:
   Places places_;
   ConvolutionPlan plan_;
 };
-
-// The time of a run in the queue, or infinity if the engine fails in spite of its promise.
-float trial_ms(CudaQueue& queue, const std::shared_ptr<const GpuPart>& part,
-               const ConvolutionPlan& plan, const std::array<void*, 3>& tensors, void* workspace) {
-  const CudnnLibrary& library = part->libraries().cudnn;
-  CudaEvent before(part, true);
-  CudaEvent after(part, true);
-  float best = std::numeric_limits<float>::infinity();
-  try {
-    for (int run = 0; run <= kTrialRuns; ++run) {
-      before.record(queue.stream());
-      run_convolution(library, queue.cudnn(), plan, tensors[0], tensors[1], tensors[2], workspace);
-      after.record(queue.stream());
-      queue.finish();
-      float ms = 0;
-      check_cuda(cudaEventElapsedTime(&ms, before.get(), after.get()), "cudaEventElapsedTime");
-      if (run > 0) {  // the first loads the kernel
-        best = std::min(best, ms);
-      }
-    }
-  } catch (const DeviceFailure&) {
-    queue.finish();  // throws if the GPU itself is lost
-  }
-  return best;
-}
 
 // --- Products ---
 
@@ -157,49 +129,23 @@ class CudaMemoryProgram final : public CudaProgram {
 
 }  // namespace
 
-std::unique_ptr<CudaProgram> convolution_program(const OpSite& site, CudaQueue& queue, bool tf32) {
+std::vector<std::unique_ptr<CudaProgram>> convolution_programs(const OpSite& site,
+                                                               const GpuPart& part, bool tf32) {
+  std::vector<std::unique_ptr<CudaProgram>> programs;
   const auto found = convolution_site(site);
   if (!found || !has_gemms_of(found->type)) {
-    return nullptr;
+    return programs;
   }
-  const std::shared_ptr<const GpuPart>& part = queue.shared_part();
-  const CudnnLibrary& library = part->libraries().cudnn;
-  const ConvolutionRequest request{
-      .site = *found,
-      .tf32 = tf32,
-      .workspace_limit = kWorkspaceLimit,
-      .multiprocessors = part->is_whole() ? 0 : part->multiprocessors()};
-  std::vector<ConvolutionPlan> plans =
-      convolution_plans(library, describe_gpu(library, part->ordinal()), request, kTried);
-  std::size_t fastest = 0;
-  if (plans.size() > 1) {
-    std::vector<std::unique_ptr<Memory>> memory;
-    std::array<void*, 3> tensors{};
-    const std::array sizes = {found->n * found->c * found->h * found->w,
-                              found->k * found->c * found->r * found->s,
-                              found->n * found->k * found->p * found->q};
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      memory.push_back(device_memory(queue, sizes[i] * size_of(found->type), true));
-      tensors[i] = memory.back()->data();
-    }
-    std::int64_t most = 0;
-    for (const ConvolutionPlan& plan : plans) {
-      most = std::max(most, plan.workspace_bytes);
-    }
-    const auto workspace = device_memory(queue, most, false);
-    float best = std::numeric_limits<float>::infinity();
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      const float ms = trial_ms(queue, part, plans[i], tensors, workspace->data());
-      if (ms < best) {
-        best = ms;
-        fastest = i;
-      }
-    }
+  const CudnnLibrary& library = part.libraries().cudnn;
+  const ConvolutionRequest request{.site = *found,
+                                   .tf32 = tf32,
+                                   .workspace_limit = kWorkspaceLimit,
+                                   .multiprocessors = part.is_whole() ? 0 : part.multiprocessors()};
+  for (ConvolutionPlan& plan :
+       convolution_plans(library, describe_gpu(library, part.ordinal()), request, kTried)) {
+    programs.push_back(std::make_unique<ConvolutionProgram>(found->pass, std::move(plan)));
   }
-  if (plans.empty()) {
-    return nullptr;
-  }
-  return std::make_unique<ConvolutionProgram>(found->pass, std::move(plans[fastest]));
+  return programs;
 }
 
 std::unique_ptr<CudaProgram> gemm_program(const OpSite& site, bool tf32) {

@@ -46,6 +46,12 @@ void CudaEvent::record(cudaStream_t stream) {
   check_cuda(cudaEventRecord(event_, stream), "cudaEventRecord");
 }
 
+double CudaEvent::us_since(const CudaEvent& before) const {
+  float ms = 0;
+  check_cuda(cudaEventElapsedTime(&ms, before.event_, event_), "cudaEventElapsedTime");
+  return 1000.0 * static_cast<double>(ms);
+}
+
 StreamGate::StreamGate(std::shared_ptr<const GpuPart> part) : part_(std::move(part)) {
   part_->activate();
   void* memory = nullptr;

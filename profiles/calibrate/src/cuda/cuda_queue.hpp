@@ -24,6 +24,8 @@ class CudaEvent {
 
   cudaEvent_t get() const { return event_; }
   void record(cudaStream_t stream);
+  /// Returns the time that passed between two events, both of which have been reached.
+  double us_since(const CudaEvent& before) const;
 
  private:
   std::shared_ptr<const GpuPart> part_;

@@ -1,5 +1,5 @@
-#include "cuda_timing.hpp"
-
+#include "../cpu/near_cores.hpp"
+#include "gpu_device.hpp"
 #include "gpu_monitor.hpp"
 #include "memory_kernels.hpp"
 
@@ -12,6 +12,7 @@
 #include <barrier>
 #include <chrono>
 #include <future>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -43,12 +44,6 @@ constexpr std::int32_t kChains = 5;
 
 double us_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
-double us_between(const CudaEvent& before, const CudaEvent& after) {
-  float ms = 0;
-  check_cuda(cudaEventElapsedTime(&ms, before.get(), after.get()), "cudaEventElapsedTime");
-  return 1000.0 * static_cast<double>(ms);
 }
 
 // An id for each run or copy that is timed, unique in the process.
@@ -115,7 +110,7 @@ std::vector<std::vector<TimedRun>> time_copies_of_host(std::span<const Copy> cop
 }  // namespace
 
 // Marks where work begins and ends in a stream, and names it.
-struct CudaTimer::Mark {
+struct CudaDevice::Mark {
   explicit Mark(const std::shared_ptr<const GpuPart>& part)
       : before(part, true), after(part, true) {}
 
@@ -124,15 +119,7 @@ struct CudaTimer::Mark {
   std::uint64_t id = next_id();
 };
 
-CudaTimer::CudaTimer(std::shared_ptr<const GpuPart> part,
-                     std::shared_ptr<ActivitySource> activities)
-    : part_(std::move(part)), activities_(std::move(activities)), queue_(part_), gate_(part_) {}
-
-bool CudaTimer::is_profiled() const {
-  return activities_ != nullptr && profiler_failure_.empty() && activities_->why_none().empty();
-}
-
-void CudaTimer::cool_caches() {
+void CudaDevice::cool_caches() {
   if (cache_filler_ == nullptr) {
     const std::int64_t cache_bytes = part_->attribute(cudaDevAttrL2CacheSize);
     cache_filler_ = device_memory(queue_, std::max(2 * cache_bytes, std::int64_t{16}), true);
@@ -140,22 +127,22 @@ void CudaTimer::cool_caches() {
   enqueue_read(queue_.stream(), cache_filler_->data(), cache_filler_->bytes());
 }
 
-void CudaTimer::enqueue_load(const CudaProgram& program, const OpBuffers& buffers) {
+void CudaDevice::enqueue_load(const CudaProgram& program, const OpBuffers& buffers) {
   for (std::int32_t run = 0; run < kHeldRuns; ++run) {
     program.enqueue(queue_, buffers);
     enqueue_spin(queue_.stream(), kCyclesOfUnit);
   }
 }
 
-void CudaTimer::ask_for_reasons(const CudaProgram& program, const OpBuffers& buffers) {
+void CudaDevice::ask_for_reasons(const CudaProgram& program, const OpBuffers& buffers) {
   if (GpuMonitor* const monitor = nvml_monitor(); monitor != nullptr) {
     enqueue_load(program, buffers);
-    clock_reasons_ |= monitor->clock_reasons(part_->pci_bus_id());
+    clock_reasons_ |= monitor->clock_reasons(facts_.pci_bus_id);
     queue_.finish();
   }
 }
 
-void CudaTimer::hold_load(const CudaProgram& program, const OpBuffers& buffers) {
+void CudaDevice::hold_load(const CudaProgram& program, const OpBuffers& buffers) {
   auto* const stamps = static_cast<ClockStamp*>(stamps_->data());
   const double wanted_us = sustained_mhz_ > 0 ? kLoadUs : kFirstLoadUs;
   const auto begin = Clock::now();
@@ -171,13 +158,13 @@ void CudaTimer::hold_load(const CudaProgram& program, const OpBuffers& buffers) 
   sustained_mhz_ = mhz_between(seen[0], seen[1]);
 }
 
-void CudaTimer::begin_together(const std::function<void()>& enqueue) {
+void CudaDevice::begin_together(const std::function<void()>& enqueue) {
   const std::unique_ptr<StreamGate, void (*)(StreamGate*)> open(
       &gate_, [](StreamGate* gate) { gate->open(); });
   enqueue();
 }
 
-void CudaTimer::hold_back(const std::function<void()>& enqueue) {
+void CudaDevice::hold_back(const std::function<void()>& enqueue) {
   begin_together([&] {
     gate_.hold(queue_.stream());
     enqueue();
@@ -185,9 +172,10 @@ void CudaTimer::hold_back(const std::function<void()>& enqueue) {
   queue_.finish();
 }
 
-void CudaTimer::enqueue_marked(Mark& mark, CudaQueue& queue, const std::function<void()>& enqueue) {
+void CudaDevice::enqueue_marked(Mark& mark, CudaQueue& queue,
+                                const std::function<void()>& enqueue) {
   mark.before.record(queue.stream());
-  if (is_profiled()) {
+  if (activities_ != nullptr) {
     const ExternalId id(*activities_, mark.id);
     enqueue();
   } else {
@@ -196,9 +184,9 @@ void CudaTimer::enqueue_marked(Mark& mark, CudaQueue& queue, const std::function
   mark.after.record(queue.stream());
 }
 
-std::vector<TimedRun> CudaTimer::times_of(const std::deque<Mark>& marks) {
+std::vector<TimedRun> CudaDevice::times_of(const std::deque<Mark>& marks) {
   std::vector<TimedRun> runs;
-  if (is_profiled()) {
+  if (activities_ != nullptr) {
     std::vector<std::uint64_t> ids;
     for (const Mark& mark : marks) {
       ids.push_back(mark.id);
@@ -213,18 +201,19 @@ std::vector<TimedRun> CudaTimer::times_of(const std::deque<Mark>& marks) {
       }
       return runs;
     } catch (const std::runtime_error& failure) {  // or records that nobody understands
-      profiler_failure_ = failure.what();
+      facts_.software += fmt::format("; CUPTI failed, then CUDA events timed: {}", failure.what());
+      activities_ = nullptr;
       runs.clear();
     }
   }
   for (const Mark& mark : marks) {  // events have seen the same runs
-    runs.push_back({.us = us_between(mark.before, mark.after)});
+    runs.push_back({.us = mark.after.us_since(mark.before)});
   }
   return runs;
 }
 
-std::vector<TimedRun> CudaTimer::time_some(const CudaProgram& program, const OpBuffers& buffers,
-                                           std::int32_t runs, Caches caches) {
+std::vector<TimedRun> CudaDevice::time_some(const CudaProgram& program, const OpBuffers& buffers,
+                                            std::int32_t runs, Caches caches) {
   auto* const stamps = static_cast<ClockStamp*>(stamps_->data());
   std::deque<Mark> marks;
   for (std::int32_t run = 0; run < runs; ++run) {
@@ -253,8 +242,9 @@ std::vector<TimedRun> CudaTimer::time_some(const CudaProgram& program, const OpB
   return timed;
 }
 
-std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpBuffers& buffers,
-                                           std::int32_t runs, Caches caches) {
+std::vector<TimedRun> CudaDevice::time_runs(OpProgram& any, const OpBuffers& buffers,
+                                            std::int32_t runs, Caches caches) {
+  const auto& program = static_cast<const CudaProgram&>(any);
   part_->activate();
   if (stamps_ == nullptr) {
     stamps_ = device_memory(queue_, std::int64_t{sizeof(ClockStamp)} * 2 * kHeldRuns, false);
@@ -278,8 +268,9 @@ std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpB
   return timed;
 }
 
-std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> copies,
-                                                          std::int32_t runs) {
+std::vector<std::vector<TimedRun>> CudaDevice::time_copies(std::span<const Copy> copies,
+                                                           std::int32_t runs) {
+  const NearCores near(facts_.pci_bus_id);
   std::deque<CudaQueue> queues;  // one for each copy
   bool is_by_host = false;
   for (const Copy& copy : copies) {
@@ -320,7 +311,28 @@ std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> 
   return timed;
 }
 
-double CudaTimer::chain_us(int kernels, int units) {
+double CudaDevice::trial_us(const CudaProgram& program, const OpBuffers& buffers) {
+  constexpr int kTrialRuns = 3;
+  CudaEvent before(part_, true);
+  CudaEvent after(part_, true);
+  double best = std::numeric_limits<double>::infinity();
+  try {
+    for (int run = 0; run <= kTrialRuns; ++run) {
+      before.record(queue_.stream());
+      program.enqueue(queue_, buffers);
+      after.record(queue_.stream());
+      queue_.finish();
+      if (run > 0) {  // the first loads the kernel
+        best = std::min(best, after.us_since(before));
+      }
+    }
+  } catch (const DeviceFailure&) {
+    queue_.finish();  // throws if the GPU itself is lost
+  }
+  return best;
+}
+
+double CudaDevice::chain_us(int kernels, int units) {
   CudaEvent before(part_, true);
   CudaEvent after(part_, true);
   hold_back([&] {
@@ -330,10 +342,10 @@ double CudaTimer::chain_us(int kernels, int units) {
     }
     after.record(queue_.stream());
   });
-  return us_between(before, after);
+  return after.us_since(before);
 }
 
-Launch CudaTimer::launches() {
+Launch CudaDevice::launches() {
   part_->activate();
   chain_us(kLaunches / 4, 4);  // to have the clocks of a load
   std::vector<double> gaps_us;
@@ -351,7 +363,12 @@ Launch CudaTimer::launches() {
   return {.gap_us = upper_median(std::move(gaps_us)), .host_us = us_since(begin) / kLaunches};
 }
 
-double CudaTimer::message_us(CudaTimer& other) {
+std::optional<double> CudaDevice::message_us(ComputeDevice& any) {
+  auto* const gpu = dynamic_cast<CudaDevice*>(&any);
+  if (gpu == nullptr) {
+    return std::nullopt;
+  }
+  CudaDevice& other = *gpu;
   constexpr std::int64_t kBytes = 4;
   part_->activate();
   const std::unique_ptr<Memory> here = device_memory(queue_, kBytes, false);
@@ -384,7 +401,7 @@ double CudaTimer::message_us(CudaTimer& other) {
     after.record(queue_.stream());
   });
   other.queue_.finish();
-  return us_between(before, after) / (2 * kMessages);
+  return after.us_since(before) / (2 * kMessages);
 }
 
 }  // namespace emplace::calibrate

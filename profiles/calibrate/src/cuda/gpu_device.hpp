@@ -1,5 +1,8 @@
 #pragma once
 
+// A GPU, or a part of one, as a ComputeDevice: its facts and programs (cuda_device.cpp), and times
+// (cuda_timing.cpp).
+//
 // How long work occupies a GPU. By a profiler that names each kernel and copy and when it began and
 // ended, if there is one; else by events in the queues.
 //
@@ -12,43 +15,40 @@
 #include "cuda_queue.hpp"
 
 #include <emplace/calibrate/activity.hpp>
+#include <emplace/calibrate/cuda_device.hpp>
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace emplace::calibrate {
 
-/// Times work of one GPU or part.
-class CudaTimer {
+/// Runs ops on a GPU or part, and times them.
+class CudaDevice final : public ComputeDevice {
  public:
-  /// `activities` may be null or have none.
-  CudaTimer(std::shared_ptr<const GpuPart> part, std::shared_ptr<ActivitySource> activities);
+  CudaDevice(std::shared_ptr<const GpuPart> part, const CudaOptions& options, std::string name);
 
-  /// Says whether a profiler tells the times.
-  bool is_profiled() const;
-
-  /// Returns why a profiler that was there does not tell the times any more; empty if it does.
-  const std::string& profiler_failure() const { return profiler_failure_; }
-
-  /// Returns bits of NVML's clocks event reasons: those seen while runs were throttled.
-  std::uint64_t clock_reasons() const { return clock_reasons_; }
-
-  /// As ComputeDevice::time_runs().
-  std::vector<TimedRun> time_runs(const CudaProgram& program, const OpBuffers& buffers,
-                                  std::int32_t runs, Caches caches);
-  /// As ComputeDevice::time_copies(). A copy is enqueued on a stream of the GPU that makes it: the
-  /// one that it comes from, or else where it goes. The host takes part in
-  /// copies of pageable memory, so its clock times them, each in its own thread.
-  std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies, std::int32_t runs);
-  /// As ComputeDevice::launches().
-  Launch launches();
-  /// As ComputeDevice::message_us(), to another GPU.
-  double message_us(CudaTimer& other);
+  const DeviceFacts& facts() const override { return facts_; }
+  std::unique_ptr<Memory> allocate(std::int64_t bytes, bool random) override;
+  std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool pinned) override;
+  /// Of the ways in which cuDNN runs a convolution, it takes the one that is fastest here.
+  std::unique_ptr<OpProgram> compile(const OpSite& site) override;
+  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CudaQueue>(part_); }
+  std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers, std::int32_t runs,
+                                  Caches caches) override;
+  /// A copy is enqueued on a stream of the GPU that makes it: the one that it comes from, or else
+  /// where it goes. The host takes part in copies of pageable memory, so its clock times them, each
+  /// in its own thread.
+  std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
+                                                 std::int32_t runs) override;
+  Launch launches() override;
+  std::optional<double> message_us(ComputeDevice& other) override;
+  std::string throttled_by() const override;
 
  private:
   struct Mark;
@@ -68,19 +68,22 @@ class CudaTimer {
   // Returns how long work took between marks, between which the same was launched: what the
   // profiler recorded of it, or else what events saw. A profiler that fails is not asked again.
   std::vector<TimedRun> times_of(const std::deque<Mark>& marks);
+  // Returns the time of the fastest of some runs, or infinity if it fails in spite of its promise.
+  double trial_us(const CudaProgram& program, const OpBuffers& buffers);
   std::vector<TimedRun> time_some(const CudaProgram& program, const OpBuffers& buffers,
                                   std::int32_t runs, Caches caches);
   double chain_us(int kernels, int units);
 
   std::shared_ptr<const GpuPart> part_;
-  std::shared_ptr<ActivitySource> activities_;
-  std::string profiler_failure_;
+  bool tf32_;
+  std::shared_ptr<ActivitySource> activities_;  // null: events tell the times
   CudaQueue queue_;
   StreamGate gate_;
+  DeviceFacts facts_;
   std::unique_ptr<Memory> cache_filler_;
-  std::unique_ptr<Memory> stamps_;  // two for each run that is timed at a time
-  double sustained_mhz_ = 0;        // under the last load; 0: not known yet
-  std::uint64_t clock_reasons_ = 0;
+  std::unique_ptr<Memory> stamps_;   // two for each run that is timed at a time
+  double sustained_mhz_ = 0;         // under the last load; 0: not known yet
+  std::uint64_t clock_reasons_ = 0;  // NVML's bits, seen while runs were throttled
 };
 
 }  // namespace emplace::calibrate
