@@ -88,7 +88,7 @@ std::map<std::uint64_t, DeviceTime> times_of_runs(const ActivityLog& log,
 std::string describe_machine(const MachineLog& log) {
   std::string text;
   std::set<std::string> told;
-  const auto tell = [&](std::string sentence) {
+  const auto tell = [&](const std::string& sentence) {
     if (told.insert(sentence).second) {
       text += (text.empty() ? "" : " ") + sentence;
     }

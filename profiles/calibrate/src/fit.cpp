@@ -73,22 +73,23 @@ void add_estimates(const FittedPart& part, std::vector<double>& errors) {
     std::vector<OpMeasurement> others;
     for (std::size_t at = 0; at < folds.size(); ++at) {
       if (folds[at] != fold) {
-        const auto& [key, precision, sample, proxy, is_cached] = part.samples[at];
-        others.push_back({.key = key,
-                          .us = sample.us,
-                          .flops = static_cast<std::int64_t>(sample.work.flops),
-                          .bytes = static_cast<std::int64_t>(sample.work.bytes)});
+        const auto& [work, rates, us, floor] = part.samples[at].sample;
+        others.push_back({.key = part.samples[at].key,
+                          .us = us,
+                          .flops = static_cast<std::int64_t>(work.flops),
+                          .bytes = static_cast<std::int64_t>(work.bytes)});
       }
     }
     const MeasurementTable table(std::move(others));
     for (const std::size_t at : part.own) {
-      const auto& [key, precision, sample, proxy, is_cached] = part.samples[at];
-      if (folds[at] == fold) {
-        if (const auto estimate =
-                table.estimate(key.kind, key.type, sample.work.flops, sample.work.bytes,
-                               {.us = part.fit.held_out_us[at]})) {
-          errors.push_back(error_of(estimate->us, sample.us));
-        }
+      if (folds[at] != fold) {
+        continue;
+      }
+      const OpKey& key = part.samples[at].key;
+      const auto& [work, rates, us, floor] = part.samples[at].sample;
+      if (const auto estimate = table.estimate(key.kind, key.type, work.flops, work.bytes,
+                                               {.us = part.fit.held_out_us[at]})) {
+        errors.push_back(error_of(estimate->us, us));
       }
     }
   }

@@ -29,20 +29,19 @@ constexpr std::array kMovingClasses = {OpClass::kNormalization, OpClass::kPoolin
 double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 Roofline rounded(Roofline roofline) {
-  roofline.fixed_us = rounded(roofline.fixed_us);
-  roofline.compute_efficiency = rounded(roofline.compute_efficiency);
-  roofline.memory_efficiency = rounded(roofline.memory_efficiency);
-  roofline.relative_deviation = rounded(roofline.relative_deviation);
-  for (double& efficiency : roofline.tile_efficiencies) {
-    efficiency = rounded(efficiency);
+  auto& [small, smaller] = roofline.tile_efficiencies;
+  for (double* const number :
+       {&roofline.fixed_us, &roofline.compute_efficiency, &roofline.memory_efficiency,
+        &roofline.relative_deviation, &small, &smaller}) {
+    *number = rounded(*number);
   }
   return roofline;
 }
 
 PredictionError rounded(PredictionError error) {
-  error.mean = rounded(error.mean);
-  error.max = rounded(error.max);
-  error.median = rounded(error.median);
+  for (double* const number : {&error.mean, &error.max, &error.median}) {
+    *number = rounded(*number);
+  }
   return error;
 }
 
@@ -65,52 +64,6 @@ bool is_moving(OpClass op_class) {
   return op_class != OpClass::kConvolution && op_class != OpClass::kMatmul &&
          op_class != OpClass::kDepthwiseConvolution;
 }
-
-// Turns rows into samples, with the rates of the devices on which they ran.
-class Rows {
- public:
-  explicit Rows(const DeviceProfile& base) { profiles_.emplace(base.name, base); }
-
-  std::vector<ClassSample> samples_of(std::span<const SampleTable> tables, bool are_proxies) {
-    std::vector<ClassSample> samples;
-    for (const SampleTable& table : tables) {
-      for (const TableSample& row : table.samples) {
-        const DeviceProfile& profile = profile_of(row.device);
-        const SampleSource& source = table.sources[row.source];
-        ClassSample sample =
-            class_sample(profile, row.key, row.flops, row.bytes, row.us, MathMode::kFloat32);
-        if (source.has_launch_floor) {
-          const auto key = std::tuple(source.name, row.device, row.key.kind);
-          sample.sample.floor =
-              floors_.emplace(key, static_cast<std::int32_t>(floors_.size())).first->second;
-        }
-        sample.is_cached =
-            is_moving(op_class_of(row.key.kind)) && row.bytes < kCaches * profile.cache_bytes;
-        if (are_proxies) {
-          sample.proxy = row.device;
-        }
-        samples.push_back(std::move(sample));
-      }
-    }
-    // Sums of floating-point numbers depend on their order.
-    std::ranges::sort(samples, {}, [](const ClassSample& sample) {
-      return std::tuple(sample.key, sample.sample.us, sample.sample.rates.flops_per_us);
-    });
-    return samples;
-  }
-
- private:
-  const DeviceProfile& profile_of(const std::string& name) {
-    const auto [found, is_new] = profiles_.try_emplace(name);
-    if (is_new) {
-      found->second = load_device_profile(name);
-    }
-    return found->second;
-  }
-
-  std::map<std::string, DeviceProfile> profiles_;
-  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> floors_;
-};
 
 // Leaves out samples of which part never leaves the cache, if the others are of enough shapes.
 std::vector<ClassSample> without_cached(std::vector<ClassSample> samples) {
@@ -165,9 +118,11 @@ std::optional<double> gemm_efficiency(std::span<const ClassSample> samples, Prec
 // Fits a profile class by class.
 class ProfileFit {
  public:
-  ProfileFit(const DeviceProfile& base, std::vector<ClassSample> own,
-             std::vector<ClassSample> proxies, const std::string& date)
-      : own_(std::move(own)), proxies_(std::move(proxies)) {
+  ProfileFit(const DeviceProfile& base, std::span<const SampleTable> tables,
+             std::span<const SampleTable> proxies, const std::string& date)
+      : profiles_{{base.name, base}},
+        own_(samples_of(tables, false)),
+        proxies_(samples_of(proxies, true)) {
     fit_.profile = base;
     calibration_.date = date;
     for (std::size_t at = 0; at < kPrecisions.size(); ++at) {
@@ -192,6 +147,43 @@ class ProfileFit {
   }
 
  private:
+  // Turns rows into samples, with the rates of the devices on which they ran.
+  std::vector<ClassSample> samples_of(std::span<const SampleTable> tables, bool are_proxies) {
+    std::vector<ClassSample> samples;
+    for (const SampleTable& table : tables) {
+      for (const TableSample& row : table.samples) {
+        const DeviceProfile& profile = profile_of(row.device);
+        const SampleSource& source = table.sources[row.source];
+        ClassSample sample =
+            class_sample(profile, row.key, row.flops, row.bytes, row.us, MathMode::kFloat32);
+        if (source.has_launch_floor) {
+          const auto key = std::tuple(source.name, row.device, row.key.kind);
+          sample.sample.floor =
+              floors_.emplace(key, static_cast<std::int32_t>(floors_.size())).first->second;
+        }
+        sample.is_cached =
+            is_moving(op_class_of(row.key.kind)) && row.bytes < kCaches * profile.cache_bytes;
+        if (are_proxies) {
+          sample.proxy = row.device;
+        }
+        samples.push_back(std::move(sample));
+      }
+    }
+    // Sums of floating-point numbers depend on their order.
+    std::ranges::sort(samples, {}, [](const ClassSample& sample) {
+      return std::tuple(sample.key, sample.sample.us, sample.sample.rates.flops_per_us);
+    });
+    return samples;
+  }
+
+  const DeviceProfile& profile_of(const std::string& name) {
+    const auto [found, is_new] = profiles_.try_emplace(name);
+    if (is_new) {
+      found->second = load_device_profile(name);
+    }
+    return found->second;
+  }
+
   // Returns the device's own samples of a case, or those of proxies if they are of too few shapes
   // and those of proxies are not.
   std::vector<ClassSample> samples_for(OpClass op_class, Precision precision) const {
@@ -289,9 +281,7 @@ class ProfileFit {
 
   void report(OpClass op_class, const CostCase& which, const FittedRoofline& fit) {
     fit_.reports.push_back({.op_class = op_class,
-                            .which = describe(which),
-                            .roofline = which.roofline,
-                            .proxy = which.proxy,
+                            .which = which,
                             .errors = summary_of(fit.errors),
                             .held_out = summary_of(fit.held_out)});
   }
@@ -300,14 +290,14 @@ class ProfileFit {
     std::map<std::string, std::int64_t> counts;
     for (const std::vector<ClassSample>* samples : {&own_, &proxies_}) {
       for (const ClassSample& sample : *samples) {
-        counts[sample.key.kind] += op_class_of(sample.key.kind) == OpClass::kOther ? 1 : 0;
+        if (op_class_of(sample.key.kind) == OpClass::kOther) {
+          ++counts[sample.key.kind];
+        }
       }
     }
     for (const auto& [kind, count] : counts) {
-      if (count > 0) {
-        fit_.unused.push_back(fmt::format("{} of the kind '{}': it belongs to no class",
-                                          counted(count, "sample"), excerpt(kind)));
-      }
+      fit_.unused.push_back(fmt::format("{} of the kind '{}': it belongs to no class",
+                                        counted(count, "sample"), excerpt(kind)));
     }
   }
 
@@ -330,6 +320,8 @@ class ProfileFit {
     }
   }
 
+  std::map<std::string, DeviceProfile> profiles_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> floors_;
   std::vector<ClassSample> own_;
   std::vector<ClassSample> proxies_;
   // The peaks of proxies, for their convolutions, of which the own products reach what theirs do.
@@ -362,9 +354,7 @@ std::vector<std::string> sources_of(std::span<const SampleTable> tables,
 
 SampleFit fit_to_samples(const DeviceProfile& base, std::span<const SampleTable> tables,
                          std::span<const SampleTable> proxies, const std::string& date) {
-  Rows rows(base);
-  std::vector<ClassSample> own = rows.samples_of(tables, false);
-  SampleFit fit = ProfileFit(base, std::move(own), rows.samples_of(proxies, true), date).run();
+  SampleFit fit = ProfileFit(base, tables, proxies, date).run();
   const Calibration calibration = fit.profile.calibration.value_or(Calibration());
   if (fit.reports.empty()) {
     throw Error(

@@ -132,6 +132,7 @@ class CudaMemoryProgram final : public CudaProgram {
 std::vector<std::unique_ptr<CudaProgram>> convolution_programs(const OpSite& site,
                                                                const GpuPart& part, bool tf32) {
   std::vector<std::unique_ptr<CudaProgram>> programs;
+  programs.reserve(kTried);
   const auto found = convolution_site(site);
   if (!found || !has_gemms_of(found->type)) {
     return programs;

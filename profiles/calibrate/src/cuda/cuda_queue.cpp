@@ -72,7 +72,7 @@ void StreamGate::hold(cudaStream_t stream) {
   if (result == CUDA_ERROR_NOT_SUPPORTED) {
     auto awaited = std::make_unique<Awaited>(Awaited{opened_, value});
     check_cuda(cudaLaunchHostFunc(stream, await, awaited.get()), "cudaLaunchHostFunc");
-    awaited.release();  // the function deletes it
+    static_cast<void>(awaited.release());  // the function deletes it
     return;
   }
   check_cuda(driver, result, "cuStreamWaitValue32");

@@ -101,6 +101,7 @@ std::vector<std::vector<TimedRun>> time_copies_of_host(std::span<const Copy> cop
                                     threads.size(), copies.size(), error.code().message()));
   }
   std::vector<std::vector<TimedRun>> timed;
+  timed.reserve(threads.size());
   for (auto& thread : threads) {
     timed.push_back(thread.get());
   }
@@ -188,6 +189,7 @@ std::vector<TimedRun> CudaDevice::times_of(const std::deque<Mark>& marks) {
   std::vector<TimedRun> runs;
   if (activities_ != nullptr) {
     std::vector<std::uint64_t> ids;
+    ids.reserve(marks.size());
     for (const Mark& mark : marks) {
       ids.push_back(mark.id);
     }

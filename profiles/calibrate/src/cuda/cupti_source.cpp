@@ -98,8 +98,9 @@ struct CuptiLibrary {
 // The kind of external ids that are ours.
 constexpr CUpti_ExternalCorrelationKind kExternalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 
-// The first version whose records are known. A count until CUDA 12.9 Update 1, then digits xxyyzz.
-constexpr std::uint32_t kCuda12_3 = 21;
+// The first version whose records are known: of CUDA 12.3. A count until CUDA 12.9 Update 1, then
+// digits xxyyzz.
+constexpr std::uint32_t kFirstVersion = 21;
 
 // NVIDIA adds fields at the end of a record, or in its padding, so the oldest type of a record that
 // has the fields fits all later versions, whichever the headers are of.
@@ -317,7 +318,7 @@ void expect_driver() {
 void check_version(const CuptiLibrary& cupti) {
   std::uint32_t version = 0;
   cupti.check(cupti.get_version(&version), "cuptiGetVersion");
-  if (version < kCuda12_3) {
+  if (version < kFirstVersion) {
     throw DeviceFailure(fmt::format(
         "{} is CUPTI {}, whose records are not known; known are those of CUDA 12.3 and later",
         cupti.library.path(), version));
