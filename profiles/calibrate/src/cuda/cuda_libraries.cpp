@@ -63,14 +63,14 @@ Driver::Driver() {
                     "driver 555 or newer",
                     version / 1000, version % 1000 / 10));
   }
-  find("cuDeviceGetDevResource", device_get_resource);
-  find("cuDevSmResourceSplitByCount", split_by_count);
-  find("cuDevResourceGenerateDesc", generate_description);
-  find("cuGreenCtxCreate", green_context_create);
-  find("cuGreenCtxDestroy", green_context_destroy);
-  find("cuGreenCtxStreamCreate", green_context_stream_create);
-  find("cuCtxFromGreenCtx", context_of_green);
-  find("cuCtxSetCurrent", set_current);
+  has_green_contexts = find("cuDeviceGetDevResource", device_get_resource) &&
+                       find("cuDevSmResourceSplitByCount", split_by_count) &&
+                       find("cuDevResourceGenerateDesc", generate_description) &&
+                       find("cuGreenCtxCreate", green_context_create) &&
+                       find("cuGreenCtxDestroy", green_context_destroy) &&
+                       find("cuGreenCtxStreamCreate", green_context_stream_create) &&
+                       find("cuCtxFromGreenCtx", context_of_green) &&
+                       find("cuCtxSetCurrent", set_current);
 }
 
 CudnnLibrary::CudnnLibrary() {

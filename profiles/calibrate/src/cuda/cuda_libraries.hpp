@@ -27,7 +27,8 @@ struct Driver {
   decltype(&cuDeviceGet) device_get = nullptr;
   decltype(&cuStreamWaitValue32) stream_wait_value = nullptr;
 
-  // Green contexts: null where the driver has none.
+  // Green contexts.
+  bool has_green_contexts = false;
   decltype(&cuDeviceGetDevResource) device_get_resource = nullptr;
   decltype(&cuDevSmResourceSplitByCount) split_by_count = nullptr;
   decltype(&cuDevResourceGenerateDesc) generate_description = nullptr;

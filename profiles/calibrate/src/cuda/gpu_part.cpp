@@ -26,10 +26,7 @@ std::vector<std::shared_ptr<const GpuPart>> GpuPart::split(
     const std::shared_ptr<const CudaLibraries>& libraries, std::int32_t ordinal,
     std::int32_t count) {
   const Driver& driver = libraries->driver;
-  if (driver.device_get_resource == nullptr || driver.split_by_count == nullptr ||
-      driver.generate_description == nullptr || driver.green_context_create == nullptr ||
-      driver.green_context_destroy == nullptr || driver.green_context_stream_create == nullptr ||
-      driver.context_of_green == nullptr || driver.set_current == nullptr) {
+  if (!driver.has_green_contexts) {
     throw DeviceFailure("the NVIDIA driver can't cut a GPU into parts: it has no green contexts");
   }
   check_cuda(cudaSetDevice(ordinal), "cudaSetDevice");
