@@ -85,8 +85,15 @@ const Roofline& roofline(const DeviceProfile& profile, OpClass op_class) {
   return found ? *found : profile.fallback;
 }
 
-const ClassCalibration& calibration(const DeviceProfile& profile, OpClass op_class) {
-  return profile.calibration->classes[static_cast<std::size_t>(op_class)].value();
+Calibration calibration_of(const DeviceProfile& profile) {
+  EXPECT_TRUE(profile.calibration.has_value());
+  return profile.calibration.value_or(Calibration());
+}
+
+ClassCalibration calibration(const DeviceProfile& profile, OpClass op_class) {
+  const auto found = calibration_of(profile).classes[static_cast<std::size_t>(op_class)];
+  EXPECT_TRUE(found.has_value()) << to_string(op_class);
+  return found.value_or(ClassCalibration());
 }
 
 void expect_near(const Roofline& fitted, const Roofline& truth, double part) {
@@ -175,8 +182,8 @@ TEST(Fit, ClassesDoNotMix) {
   const DeviceProfile profile = fit(samples);
   expect_near(roofline(profile, OpClass::kConvolution), kTruth, 1e-3);
   expect_near(roofline(profile, OpClass::kMatmul), slow, 1e-3);
-  EXPECT_EQ(profile.calibration->all.measurements, 120);
-  EXPECT_GT(profile.calibration->all.roofline.mean, 0.1);
+  EXPECT_EQ(calibration_of(profile).all.measurements, 120);
+  EXPECT_GT(calibration_of(profile).all.roofline.mean, 0.1);
 }
 
 TEST(Fit, ClassOfFewShapesGetsTheFallbackAndSaysSo) {
@@ -272,8 +279,8 @@ TEST(Fit, TellsWhatWasRejected) {
   samples[3].time.runs = 19;
   samples[3].time.interrupted = 1;
   const DeviceProfile profile = fit(samples);
-  EXPECT_EQ(profile.calibration->runs_throttled, 3 + 20);
-  EXPECT_EQ(profile.calibration->runs_lost, 2);
+  EXPECT_EQ(calibration_of(profile).runs_throttled, 3 + 20);
+  EXPECT_EQ(calibration_of(profile).runs_lost, 2);
   EXPECT_EQ(profile.measured.all().size(), 59);
   EXPECT_THAT(profile.provenance.notes, HasSubstr("No run was kept of 1 op."));
 }
@@ -296,10 +303,10 @@ TEST(Fit, CarriesWhatIsKnownOfDeviceAndRun) {
   EXPECT_EQ(profile.device_class, "gpu-test");
   EXPECT_EQ(profile.memory_bytes, 1 << 30);
   EXPECT_EQ(profile.launch_us, 2.5);
-  EXPECT_EQ(profile.calibration->product, "Test GPU");
-  EXPECT_EQ(profile.calibration->software, "driver 1.2");
-  EXPECT_EQ(profile.calibration->clocks, "multiprocessors 1755 to 1980 MHz, 2 ops");
-  EXPECT_EQ(profile.calibration->date, "2026-11-20");
+  EXPECT_EQ(calibration_of(profile).product, "Test GPU");
+  EXPECT_EQ(calibration_of(profile).software, "driver 1.2");
+  EXPECT_EQ(calibration_of(profile).clocks, "multiprocessors 1755 to 1980 MHz, 2 ops");
+  EXPECT_EQ(calibration_of(profile).date, "2026-11-20");
   EXPECT_EQ(profile.provenance.kind, "measured");
   EXPECT_EQ(profile.provenance.source, "emplace calibrate");
   EXPECT_EQ(read_device_profile(write_device_profile_json(profile), "fit"), profile);

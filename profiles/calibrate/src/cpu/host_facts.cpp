@@ -193,7 +193,7 @@ double measure_flops_per_us(const CoreTeam& team) {
   // The sums are used, lest the work be left out.
   const volatile float used = *std::max_element(results.begin(), results.end());
   static_cast<void>(used);
-  return static_cast<double>(2 * kAccumulators * kRounds * multiply_add.width * team.cores()) / us;
+  return static_cast<double>(2 * kRounds * kAccumulators * multiply_add.width * team.cores()) / us;
 }
 
 double measure_memory_bytes_per_us(const CoreTeam& team) {
