@@ -1,4 +1,4 @@
-#include <emplace/calibrate/activity_source.hpp>
+#include <emplace/calibrate/activity.hpp>
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -12,10 +12,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(ActivitySource, OfNothingSaysWhyAndRecordsNothing) {
-  const auto source = no_activities("no GPU");
-  EXPECT_EQ(source->why_none(), "no GPU");
-  { const ExternalId id(*source, 42); }
-  EXPECT_THAT(source->take().work, IsEmpty());
+  ActivitySource source("no GPU");
+  EXPECT_EQ(source.why_none(), "no GPU");
+  { const ExternalId id(source, 42); }
+  EXPECT_THAT(source.take().work, IsEmpty());
 }
 
 void* driver() { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL); }
@@ -26,7 +26,7 @@ TEST(ActivitySource, OfCuptiSaysWhatIsMissingWhereThereIsNoGpu) {
   }
   for (int i = 0; i < 2; ++i) {  // a failure leaves nothing behind
     const auto source = open_cupti();
-    EXPECT_THAT(std::string(source->why_none()),
+    EXPECT_THAT(source->why_none(),
                 AnyOf(HasSubstr("driver is missing: no libcuda.so.1"),
                       HasSubstr("CUPTI is missing"), HasSubstr("built without CUPTI")));
     { const ExternalId id(*source, 42); }
@@ -59,29 +59,6 @@ struct Driver {
   int (*fill)(std::uint64_t, unsigned, std::size_t) = nullptr;
   int (*copy)(std::uint64_t, std::uint64_t, std::size_t) = nullptr;
 };
-
-// Gives the same at each take.
-class Repeated final : public ActivitySource {
- public:
-  std::string_view why_none() const override { return {}; }
-  void push(std::uint64_t) override {}
-  void pop() override {}
-  ActivityLog take() override {
-    return {.work = {{}}, .devices = {{}}, .pcie = {{}}, .nvlinks = {{}}};
-  }
-};
-
-TEST(ActivitySource, KeepsWhatTellsAboutTheMachine) {
-  ActivityLog machine;
-  const auto source = keep_machine(std::make_unique<Repeated>(), machine);
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(source->take().work.size(), 1);
-  }
-  EXPECT_THAT(machine.work, IsEmpty());
-  EXPECT_EQ(machine.devices.size(), 2);
-  EXPECT_EQ(machine.pcie.size(), 2);
-  EXPECT_EQ(machine.nvlinks.size(), 2);
-}
 
 // 256 MiB are filled and copied within the GPU: at 10 TB/s, which no GPU has, a fill takes 27 us.
 TEST(ActivitySource, OfCuptiTellsHowLongTheWorkOfAnIdOccupiesAGpu) {
@@ -123,7 +100,7 @@ TEST(ActivitySource, OfCuptiTellsHowLongTheWorkOfAnIdOccupiesAGpu) {
     EXPECT_GT(times.at(2).busy_us, 2 * 27);
     EXPECT_EQ(times.at(1).lost + times.at(2).lost, 0);
     if (round == 0) {
-      EXPECT_FALSE(log.devices.empty());
+      EXPECT_FALSE(source->machine().devices.empty());
       ASSERT_FALSE(open_cupti()->why_none().empty()) << "two sources at a time";
     }
   }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -36,51 +37,59 @@ std::vector<ClassSample> samples_with_two_cases() {
   return samples;
 }
 
-FittedClass fit(std::span<const ClassSample> samples, const HeldOut& tell = {}) {
-  auto fitted = fit_class(OpClass::kConvolution, samples, {}, tell);
+FittedClass fit(std::span<const ClassSample> samples) {
+  auto fitted = fit_class(OpClass::kConvolution, samples, {});
   if (!fitted) {
     throw std::runtime_error("too few shapes");
   }
   return *std::move(fitted);
 }
 
+double sum(const std::vector<double>& errors) {
+  return std::accumulate(errors.begin(), errors.end(), 0.0);
+}
+
 TEST(ClassFit, ErrorsOfOpsWithoutACaseAreThoseOfTheClassHeldOut) {
   const std::vector<ClassSample> samples = samples_with_two_cases();
   const FittedClass fitted = fit(samples);
   ASSERT_EQ(fitted.cases.size(), 2);
-  Errors held_out;
-  Errors errors;
-  for (const FittedCase& own : fitted.cases) {
-    held_out.add(own.fit.held_out);
-    errors.add(own.fit.errors);
+  double held_out = 0;
+  double errors = 0;
+  for (const FittedPart& own : fitted.cases) {
+    held_out += sum(own.fit.held_out);
+    errors += sum(own.fit.errors);
   }
   for (const std::size_t at : {samples.size() - 2, samples.size() - 1}) {
-    held_out.add_one(fitted.whole.held_out, at);
-    errors.add_one(fitted.whole.errors, at);
+    held_out += fitted.whole.fit.held_out.at(at);
+    errors += fitted.whole.fit.errors.at(at);
   }
-  EXPECT_EQ(fitted.held_out.summary().predicted, static_cast<std::int32_t>(samples.size()));
-  EXPECT_DOUBLE_EQ(fitted.held_out.sum(), held_out.sum());
-  EXPECT_DOUBLE_EQ(fitted.errors.sum(), errors.sum());
-  EXPECT_GT(fitted.held_out.sum(), fitted.errors.sum());
+  const std::vector<double> all_held_out = fitted.all(&FittedRoofline::held_out);
+  EXPECT_EQ(all_held_out.size(), samples.size());
+  EXPECT_DOUBLE_EQ(sum(all_held_out), held_out);
+  EXPECT_DOUBLE_EQ(sum(fitted.all(&FittedRoofline::errors)), errors);
+  EXPECT_GT(held_out, errors);
 }
 
 // Estimates are judged on each sample once, whether it has a case or not.
-TEST(ClassFit, TellsOfEachSampleOnce) {
+TEST(ClassFit, EachSampleIsOnePartsOwn) {
   const std::vector<ClassSample> samples = samples_with_two_cases();
-  std::vector<std::pair<std::string, std::int64_t>> told;
-  const FittedClass fitted = fit(samples, [&](auto, auto left_out, auto predicted_us) {
-    EXPECT_EQ(left_out.size(), predicted_us.size());
-    for (const ClassSample& sample : left_out) {
-      told.emplace_back(sample.key.kind, sample.key.shape.front());
-    }
-  });
+  const FittedClass fitted = fit(samples);
   ASSERT_EQ(fitted.cases.size(), 2);
+  std::vector<FittedPart> parts = fitted.cases;
+  parts.push_back(fitted.whole);
+  std::vector<std::pair<std::string, std::int64_t>> own;
+  for (const FittedPart& part : parts) {
+    EXPECT_EQ(part.fit.held_out_us.size(), part.samples.size());
+    for (const std::size_t at : part.own) {
+      own.emplace_back(part.samples.at(at).key.kind, part.samples.at(at).key.shape.front());
+    }
+  }
   std::vector<std::pair<std::string, std::int64_t>> all;
   all.reserve(samples.size());
   for (const ClassSample& sample : samples) {
     all.emplace_back(sample.key.kind, sample.key.shape.front());
   }
-  EXPECT_THAT(told, testing::UnorderedElementsAreArray(all));
+  EXPECT_THAT(own, testing::UnorderedElementsAreArray(all));
 }
 
 }  // namespace

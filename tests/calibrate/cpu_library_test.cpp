@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <profiles/calibrate/src/cpu/library.hpp>
+#include <profiles/calibrate/src/cpu/cpu_program.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,11 +19,13 @@ using testing::ElementsAre;
 using testing::FloatNear;
 using testing::Pointwise;
 
-std::vector<float> result_of(BinaryOp& op, const std::vector<float>& first,
+std::vector<float> result_of(CpuProgram& op, const std::vector<float>& first,
                              const std::vector<float>& second, std::vector<float> result) {
   std::vector<std::max_align_t> workspace(
       static_cast<std::size_t>(op.workspace_bytes()) / sizeof(std::max_align_t) + 64);
-  op.run(CoreTeam(1), first.data(), second.data(), result.data(), workspace.data());
+  op.run(CoreTeam(1), {.inputs = {first.data(), second.data()},
+                       .outputs = {result.data()},
+                       .workspace = workspace.data()});
   return result;
 }
 

@@ -5,7 +5,7 @@
 #include "calibrate/fake_cupti/fake_cupti.hpp"
 #include "support/activity_records.hpp"
 
-#include <emplace/calibrate/activity_source.hpp>
+#include <emplace/calibrate/activity.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 
 #include <dlfcn.h>
@@ -51,6 +51,15 @@ class CuptiSource : public testing::Test {
     return source->take();
   }
 
+  // Returns what it makes of records of the machine, of which two takes ask.
+  MachineLog machine_of(const std::vector<RawRecord>& records) {
+    const auto source = open_cupti();
+    cupti_->pending = buffer_of(records);
+    source->take();
+    EXPECT_THAT(source->take().work, IsEmpty());
+    return source->machine();
+  }
+
   test::FakeCupti* cupti_ = nullptr;
 };
 
@@ -82,6 +91,16 @@ TEST_F(CuptiSource, GivesWhatWasRecordedSinceItWasLastAsked) {
   EXPECT_EQ(device_times(log).at(42).busy_us, 1);
   EXPECT_THAT(source->take().work, IsEmpty());
   EXPECT_EQ(cupti_->forced_flushes, 0);
+}
+
+// What it told about the machine stays.
+TEST_F(CuptiSource, KeepsWhatTellsAboutTheMachine) {
+  const auto source = open_cupti();
+  for (std::size_t takes = 1; takes <= 2; ++takes) {
+    cupti_->pending = buffer_of({RawRecord(8, 184), raw_kernel(1000, 2000, 5)});
+    EXPECT_EQ(source->take().work.size(), 1);
+    EXPECT_EQ(source->machine().devices.size(), takes);
+  }
 }
 
 TEST_F(CuptiSource, ForcesOutOnlyWhatAFlushHoldsBack) {
@@ -124,7 +143,7 @@ TEST_F(CuptiSource, GoesWithoutKindsThatOnlyTellAboutTheMachine) {
 TEST_F(CuptiSource, SaysWhyThereIsNoneAndUndoesWhatItDid) {
   cupti_->refusals = {{10, 39}};
   const auto refused = open_cupti();
-  EXPECT_THAT(std::string(refused->why_none()),
+  EXPECT_THAT(refused->why_none(),
               HasSubstr("cuptiActivityEnable of kernels: CUPTI_ERROR_FAKE (39); another profiler"));
   EXPECT_THAT(cupti_->enabled, IsEmpty());
   { const ExternalId id(*refused, 1); }
@@ -137,7 +156,7 @@ TEST_F(CuptiSource, SaysWhyThereIsNoneAndUndoesWhatItDid) {
 TEST_F(CuptiSource, NamesCallCodeAndCureOfARefusal) {
   const auto reason = [&](int code) {
     cupti_->refusals = {{10, code}};
-    return std::string(open_cupti()->why_none());
+    return open_cupti()->why_none();
   };
   EXPECT_EQ(reason(8), "cuptiActivityEnable of kernels: CUPTI_ERROR_FAKE (8)");
   EXPECT_THAT(reason(35), HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
@@ -159,7 +178,7 @@ TEST_F(CuptiSource, IsOneAtATime) {
 
 TEST_F(CuptiSource, RefusesALibraryWhoseRecordsAreNotKnown) {
   cupti_->version = 20;
-  EXPECT_THAT(std::string(open_cupti()->why_none()),
+  EXPECT_THAT(open_cupti()->why_none(),
               HasSubstr("libcupti.so.13 is CUPTI 20, whose records are not known"));
   cupti_->version = 130300;  // newer than the headers
   EXPECT_EQ(open_cupti()->why_none(), "");
@@ -190,15 +209,15 @@ TEST_F(CuptiSource, ReadsExternalIdsOfOursOnly) {
 }
 
 TEST_F(CuptiSource, ReadsADevice) {
-  const ActivityLog log = log_of({RawRecord(8, 184)
-                                      .put<U64>(8, 4'800'000'000)  // kB/s
-                                      .put<U64>(16, 150'754'820'096)
-                                      .put<U32>(28, 62'914'560)
-                                      .put<U32>(36, 1'980'000)
-                                      .put<U32>(40, 3)
-                                      .put<U32>(44, 132)
-                                      .put<U32>(112, 1)
-                                      .put(120, uuid_from(16))});
+  const MachineLog log = machine_of({RawRecord(8, 184)
+                                         .put<U64>(8, 4'800'000'000)  // kB/s
+                                         .put<U64>(16, 150'754'820'096)
+                                         .put<U32>(28, 62'914'560)
+                                         .put<U32>(36, 1'980'000)
+                                         .put<U32>(40, 3)
+                                         .put<U32>(44, 132)
+                                         .put<U32>(112, 1)
+                                         .put(120, uuid_from(16))});
   ASSERT_EQ(log.devices.size(), 1);
   const DeviceActivity& device = log.devices[0];
   EXPECT_EQ(device.device, 1);
@@ -212,7 +231,7 @@ TEST_F(CuptiSource, ReadsADevice) {
 }
 
 TEST_F(CuptiSource, ReadsPcieOfGpusButNotOfBridges) {
-  const ActivityLog log = log_of({
+  const MachineLog log = machine_of({
       RawRecord(46, 168).put<U32>(4, 0).put<U32>(8, 2).put<U16>(16, 5).put<U16>(20, 16),
       RawRecord(46, 168).put<U32>(4, 1).put<U32>(8, 7),
   });
@@ -223,14 +242,14 @@ TEST_F(CuptiSource, ReadsPcieOfGpusButNotOfBridges) {
 }
 
 TEST_F(CuptiSource, ReadsNvlinksToGpusAndCpus) {
-  const ActivityLog log = log_of({RawRecord(40, 136)
-                                      .put<U32>(8, 1)
-                                      .put<U32>(12, 2)
-                                      .put(16, uuid_from(1))
-                                      .put<U32>(32, 6)
-                                      .put<U32>(52, 18)
-                                      .put<U64>(120, 26'562'500)
-                                      .put<std::uint8_t>(128, 1)});
+  const MachineLog log = machine_of({RawRecord(40, 136)
+                                         .put<U32>(8, 1)
+                                         .put<U32>(12, 2)
+                                         .put(16, uuid_from(1))
+                                         .put<U32>(32, 6)
+                                         .put<U32>(52, 18)
+                                         .put<U64>(120, 26'562'500)
+                                         .put<std::uint8_t>(128, 1)});
   ASSERT_EQ(log.nvlinks.size(), 1);
   const NvlinkActivity& nvlink = log.nvlinks[0];
   EXPECT_TRUE(nvlink.first.gpu);

@@ -1,4 +1,4 @@
-#include "profiles/calibrate/src/device_class.hpp"
+#include "profiles/calibrate/src/device_figures.hpp"
 
 #include <gtest/gtest.h>
 

@@ -16,16 +16,6 @@
 
 namespace emplace::calibrate {
 
-class FakeMemory : public Memory {
- public:
-  explicit FakeMemory(std::int64_t bytes) : bytes_(bytes) {}
-  void* data() const override { return nullptr; }
-  std::int64_t bytes() const override { return bytes_; }
-
- private:
-  std::int64_t bytes_;
-};
-
 class FakeProgram : public OpProgram {
  public:
   std::int64_t workspace_bytes() const override { return 8; }
@@ -58,7 +48,7 @@ class FakeDevice : public ComputeDevice {
     if (bytes > max_bytes) {
       throw DeviceFailure(facts_.name + ": out of memory");
     }
-    return std::make_unique<FakeMemory>(bytes);
+    return std::make_unique<Memory>(nullptr, bytes, [](void*) {});
   }
   std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool) override {
     return allocate(bytes, false);

@@ -26,13 +26,6 @@ const DeviceFacts kFacts = {.name = "gpu:0",
                             .memory_bytes_per_us = kBandwidth,
                             .memory_bytes = 1 << 30,
                             .software = "driver 1.2"};
-const ProfileHeader kHeader = {.name = "test-gpu",
-                               .summary = "a GPU for tests",
-                               .date = "2026-11-20",
-                               .source = "a test",
-                               .clocks = "1980 MHz",
-                               .launch_us = 2.5};
-
 double truth_us(const Roofline& truth, double flops, double bytes) {
   return truth.fixed_us + std::max(flops / (truth.compute_efficiency * kPeak),
                                    bytes / (truth.memory_efficiency * kBandwidth));
@@ -83,7 +76,7 @@ std::vector<OpSample> draw(const std::string& kind, const Roofline& truth, const
 }
 
 DeviceProfile fit(const std::vector<OpSample>& samples) {
-  return fit_device_profile(kFacts, samples, kHeader);
+  return fit_device_profile(kFacts, samples, "2026-11-20", 2.5);
 }
 
 const Roofline& roofline(const DeviceProfile& profile, OpClass op_class) {
@@ -92,8 +85,15 @@ const Roofline& roofline(const DeviceProfile& profile, OpClass op_class) {
   return found ? *found : profile.fallback;
 }
 
-const ClassCalibration& calibration(const DeviceProfile& profile, OpClass op_class) {
-  return profile.calibration->classes[static_cast<std::size_t>(op_class)].value();
+Calibration calibration_of(const DeviceProfile& profile) {
+  EXPECT_TRUE(profile.calibration.has_value());
+  return profile.calibration.value_or(Calibration());
+}
+
+ClassCalibration calibration(const DeviceProfile& profile, OpClass op_class) {
+  const auto found = calibration_of(profile).classes[static_cast<std::size_t>(op_class)];
+  EXPECT_TRUE(found.has_value()) << to_string(op_class);
+  return found.value_or(ClassCalibration());
 }
 
 void expect_near(const Roofline& fitted, const Roofline& truth, double part) {
@@ -182,8 +182,8 @@ TEST(Fit, ClassesDoNotMix) {
   const DeviceProfile profile = fit(samples);
   expect_near(roofline(profile, OpClass::kConvolution), kTruth, 1e-3);
   expect_near(roofline(profile, OpClass::kMatmul), slow, 1e-3);
-  EXPECT_EQ(profile.calibration->all.measurements, 120);
-  EXPECT_GT(profile.calibration->all.roofline.mean, 0.1);
+  EXPECT_EQ(calibration_of(profile).all.measurements, 120);
+  EXPECT_GT(calibration_of(profile).all.roofline.mean, 0.1);
 }
 
 TEST(Fit, ClassOfFewShapesGetsTheFallbackAndSaysSo) {
@@ -234,7 +234,7 @@ TEST(Fit, EachPrecisionHasItsPeak) {
   std::vector<OpSample> samples = draw("conv2d", kTruth, {});
   samples.push_back(sample_of("conv2d", {3, 224, 224}, 10'000'000'000, 1000, 10));
   samples.push_back(sample_of("relu", {7}, 2'000'000'000, 1000, 10));
-  const DeviceProfile profile = fit_device_profile(facts, samples, kHeader);
+  const DeviceProfile profile = fit_device_profile(facts, samples, "2026-11-20", 2.5);
   EXPECT_DOUBLE_EQ(profile.peak_flops_per_us, 2e8);  // of the relu
   EXPECT_DOUBLE_EQ(profile.tf32_flops_per_us, 1e9);  // of the convolution
   EXPECT_DOUBLE_EQ(profile.float16_flops_per_us, 16 * kPeak);
@@ -279,8 +279,8 @@ TEST(Fit, TellsWhatWasRejected) {
   samples[3].time.runs = 19;
   samples[3].time.interrupted = 1;
   const DeviceProfile profile = fit(samples);
-  EXPECT_EQ(profile.calibration->runs_throttled, 3 + 20);
-  EXPECT_EQ(profile.calibration->runs_lost, 2);
+  EXPECT_EQ(calibration_of(profile).runs_throttled, 3 + 20);
+  EXPECT_EQ(calibration_of(profile).runs_lost, 2);
   EXPECT_EQ(profile.measured.all().size(), 59);
   EXPECT_THAT(profile.provenance.notes, HasSubstr("No run was kept of 1 op."));
 }
@@ -294,15 +294,21 @@ TEST(Fit, DoesNotDependOnTheOrderOfSamples) {
 }
 
 TEST(Fit, CarriesWhatIsKnownOfDeviceAndRun) {
-  const DeviceProfile profile = fit(draw("conv2d", kTruth, {}));
-  EXPECT_EQ(profile.name, "test-gpu");
+  std::vector<OpSample> samples = draw("conv2d", kTruth, {});
+  samples.at(0).time.mhz = 1980;
+  samples.at(1).time.mhz = 1755;
+  const DeviceProfile profile = fit(samples);
+  EXPECT_EQ(profile.name, "gpu-test-measured");
+  EXPECT_EQ(profile.summary, "Test GPU, measured");
   EXPECT_EQ(profile.device_class, "gpu-test");
   EXPECT_EQ(profile.memory_bytes, 1 << 30);
   EXPECT_EQ(profile.launch_us, 2.5);
-  EXPECT_EQ(profile.calibration->product, "Test GPU");
-  EXPECT_EQ(profile.calibration->software, "driver 1.2");
-  EXPECT_EQ(profile.calibration->clocks, "1980 MHz");
+  EXPECT_EQ(calibration_of(profile).product, "Test GPU");
+  EXPECT_EQ(calibration_of(profile).software, "driver 1.2");
+  EXPECT_EQ(calibration_of(profile).clocks, "multiprocessors 1755 to 1980 MHz, 2 ops");
+  EXPECT_EQ(calibration_of(profile).date, "2026-11-20");
   EXPECT_EQ(profile.provenance.kind, "measured");
+  EXPECT_EQ(profile.provenance.source, "emplace calibrate");
   EXPECT_EQ(read_device_profile(write_device_profile_json(profile), "fit"), profile);
 }
 

@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <profiles/calibrate/src/gpu_clock.hpp>
+#include <profiles/calibrate/src/device_figures.hpp>
 
 #include <vector>
 

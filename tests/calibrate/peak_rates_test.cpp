@@ -1,6 +1,6 @@
 // Peaks against the data sheets of the products, at the boost clocks that the sheets state.
 
-#include "profiles/calibrate/src/cuda/peak_rates.hpp"
+#include "profiles/calibrate/src/device_figures.hpp"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,6 @@
 #include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
-#include <emplace/calibrate/machine.hpp>
 #include <emplace/calibrate/sample_file.hpp>
 #include <emplace/graphs/catalog.hpp>
 #include <emplace/profiles/cluster.hpp>

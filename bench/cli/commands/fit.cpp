@@ -55,23 +55,22 @@ bench::TextTable report_table(const std::vector<calibrate::FitReport>& reports) 
                           {"left out: median", Align::kRight, 6},
                           {"mean", Align::kRight, 2}});
   for (const calibrate::FitReport& report : reports) {
-    table.add_row({std::string(to_string(report.op_class)), report.which, report.proxy,
-                   std::string(to_string(report.roofline.form)),
-                   fmt::format("{:.2f}", report.roofline.fixed_us),
-                   percent(report.roofline.compute_efficiency),
-                   percent(report.roofline.memory_efficiency),
-                   fmt::format("{}", report.errors.predicted), percent(report.errors.median),
-                   percent(report.errors.mean), percent(report.held_out.median),
-                   percent(report.held_out.mean)});
+    const Roofline& roofline = report.which.roofline;
+    table.add_row({std::string(to_string(report.op_class)), calibrate::describe(report.which),
+                   report.which.proxy, std::string(to_string(roofline.form)),
+                   fmt::format("{:.2f}", roofline.fixed_us), percent(roofline.compute_efficiency),
+                   percent(roofline.memory_efficiency), fmt::format("{}", report.errors.predicted),
+                   percent(report.errors.median), percent(report.errors.mean),
+                   percent(report.held_out.median), percent(report.held_out.mean)});
   }
   return table;
 }
 
 Json to_json(const calibrate::FitReport& report) {
   return {{"op_class", to_string(report.op_class)},
-          {"case", report.which},
-          {"proxy", report.proxy},
-          {"form", to_string(report.roofline.form)},
+          {"case", calibrate::describe(report.which)},
+          {"proxy", report.which.proxy},
+          {"form", to_string(report.which.roofline.form)},
           {"samples", report.errors.predicted},
           {"median_error", report.errors.median},
           {"mean_error", report.errors.mean},

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import inspect
 import operator
 import os
+import queue
 import statistics
 import threading
 import time
@@ -45,10 +47,15 @@ def default_loss(outputs: Any) -> torch.Tensor:
     return total
 
 
+def on_device(values: Any, device: Any) -> Any:
+    """Returns a tree of values with its tensors on a device."""
+    return pytree.tree_map(lambda value: value.to(device) if isinstance(value, torch.Tensor) else value, values)
+
+
 def next_to(outputs: Any, given: Sequence[Any]) -> list[Any]:
     """Returns tensors on the device of a model's outputs."""
     device = next((value.device for value in pytree.tree_flatten(outputs)[0] if isinstance(value, torch.Tensor)), None)
-    return [value.to(device) if isinstance(value, torch.Tensor) else value for value in given]
+    return on_device(list(given), device)
 
 
 class Recipe(NamedTuple):
@@ -87,22 +94,17 @@ class Step:
 
 def dispatched(model: Any, device_map: Mapping[str, str]) -> Any:
     """Puts modules where the map says, and moves what they read there, as Accelerate does."""
-    def move(device: Optional[str]) -> Callable[..., Any]:
-        def hook(module: Any, arguments: Any, keywords: Any) -> Any:
-            def moved(value: Any) -> Any:
-                return value.to(device) if isinstance(value, torch.Tensor) and device else value
-            return pytree.tree_map(moved, arguments), pytree.tree_map(moved, keywords)
-        return hook
+    def move(device: Optional[str], module: Any, arguments: Any, keywords: Any) -> Any:
+        return on_device((arguments, keywords), device) if device else (arguments, keywords)
 
     for path, module in model.named_modules():
-        device = device_of(path, device_map)
         for tensors in (module._parameters, module._buffers):
             for name, tensor in tensors.items():
                 own = device_of(f"{path}.{name}" if path else name, device_map)
                 if tensor is not None and own is not None:
                     tensor.data = tensor.data.to(own)
         if path in device_map or not any(module.children()):
-            module.register_forward_pre_hook(move(device), with_kwargs=True)
+            module.register_forward_pre_hook(functools.partial(move, device_of(path, device_map)), with_kwargs=True)
     return model
 
 
@@ -345,23 +347,17 @@ class PlacedStep:
 
 def exchange_us(places: Sequence[Place], numbers: int, rounds: int = 30) -> float:
     """Returns how long a tensor takes from one of two CPU devices to the other: to be told, and to copy it."""
-    changed = threading.Condition()
-    given: list[Any] = [torch.zeros(numbers)]
+    given: list[queue.Queue[torch.Tensor]] = [queue.Queue(), queue.Queue()]
     times: list[float] = []
 
     def run(turn: int) -> None:
         os.sched_setaffinity(0, places[turn].cores)
-        for count in range(turn, 2 * rounds, 2):
-            with changed:
-                while len(given) <= count:
-                    changed.wait()
-            made = given[count].clone()
-            with changed:
-                given.append(made)
-                given[count] = None
-                times.append(time.perf_counter())
-                changed.notify_all()
+        for _ in range(rounds):
+            made = given[turn].get().clone()
+            times.append(time.perf_counter())
+            given[1 - turn].put(made)
 
+    given[0].put(torch.zeros(numbers))
     threads = [threading.Thread(target=run, args=(turn,)) for turn in range(2)]
     for thread in threads:
         thread.start()
@@ -413,8 +409,7 @@ def step_of(model: Any, inputs: Any, recipe: Recipe, device_map: Mapping[str, st
     used = [place for place in places if place.name in set(device_map.values())]
     if len(used) == 1:
         device = used[0].torch_device
-        inputs = pytree.tree_map(lambda value: value.to(device) if isinstance(value, torch.Tensor) else value, inputs)
-        yield Step(own.to(device), inputs, recipe), used[0]
+        yield Step(own.to(device), on_device(inputs, device), recipe), used[0]
     elif all(place.cores for place in used):
         step = PlacedStep(own, inputs, recipe, device_map, used)
         try:

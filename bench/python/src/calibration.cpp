@@ -3,8 +3,8 @@
 #include "graph.hpp"
 #include "runs.hpp"
 
+#include <emplace/calibrate/calibration.hpp>
 #include <emplace/calibrate/graph_sites.hpp>
-#include <emplace/calibrate/machine.hpp>
 #include <emplace/profiles/cluster.hpp>
 
 #include <fmt/chrono.h>

@@ -1,4 +1,4 @@
-#include "program_memory.hpp"
+#include "measure.hpp"
 
 #include <emplace/base/check.hpp>
 #include <emplace/base/error.hpp>
@@ -81,38 +81,6 @@ std::vector<OpSite> take_samples(const SampleTable& table, const std::string& de
   return others;
 }
 
-// Measures what only the device itself can tell, after its ops.
-void add_overlap(ComputeDevice& device, MeasuredDeviceOps& measured, const SamplingOptions& options,
-                 const Progress& progress, std::vector<std::string>& left_out) {
-  const OpSample* const sample = typical(measured.ops.samples);
-  if (sample == nullptr || options.is_stopped() || device.facts().kind != DeviceKind::kGpu) {
-    return;
-  }
-  const std::string what = fmt::format("{}: copies behind ops", measured.device);
-  progress({.what = what});
-  try {
-    measured.overlap = measure_overlap(device, sample->site, options);
-  } catch (const DeviceFailure& failure) {
-    // The ops, which took minutes, are worth more than this one figure.
-    left_out.push_back(fmt::format("{}: {}", what, failure.what()));
-  }
-}
-
-// At which clocks the device ran ops.
-std::string describe_clocks(std::span<const OpSample> samples) {
-  std::vector<double> clocks;
-  for (const OpSample& sample : samples) {
-    if (sample.time.mhz > 0) {
-      clocks.push_back(sample.time.mhz);
-    }
-  }
-  if (clocks.empty()) {
-    return "";
-  }
-  const auto [least, most] = std::ranges::minmax(clocks);
-  return fmt::format("multiprocessors {:.0f} to {:.0f} MHz, {} ops", least, most, clocks.size());
-}
-
 // A copy is not there before the device that waits for it goes on.
 void add_messages(std::span<const Message> messages, CopyFit& copies) {
   for (CopyCost& cost : copies.costs) {
@@ -142,6 +110,29 @@ double host_launch_us(std::span<const MeasuredDeviceOps> devices, const SampleTa
   return us;
 }
 
+// What else was found on a device, in sentences.
+std::string notes_of(const MeasuredDeviceOps& measured, DeviceKind kind) {
+  std::string notes;
+  if (kind == DeviceKind::kGpu) {
+    notes +=
+        fmt::format(" Between two kernels it pauses {:.2f} us; the host launches one in {:.2f} us.",
+                    measured.launch.gap_us, measured.launch.host_us);
+  }
+  if (const std::string throttling = describe_throttling(measured); !throttling.empty()) {
+    notes += fmt::format(" {}.", throttling);
+  }
+  if (!measured.ops.below_clock.empty()) {
+    notes += fmt::format(
+        " {} ops were measured below the device's clock: it was throttled whenever it ran them.",
+        measured.ops.below_clock.size());
+  }
+  if (measured.overlap) {
+    notes += fmt::format(" Of a copy from the host {:.0f} % were hidden behind ops.",
+                         100 * *measured.overlap);
+  }
+  return notes;
+}
+
 MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
                                  std::span<const OpSite> sites, const CalibrationOptions& options,
                                  const Progress& progress, std::vector<std::string>& left_out) {
@@ -152,9 +143,19 @@ MeasuredDeviceOps measure_device(ComputeDevice& device, const Launch& launch,
   measured.ops = measure_ops(device, others, options.sampling, progress);
   measured.throttled_by = device.throttled_by();
   tell_left_out(measured, left_out);
-  add_overlap(device, measured, options.sampling, progress, left_out);
+  const OpSample* const sample = typical(measured.ops.samples);
+  if (is_gpu(&device) && sample != nullptr && !options.sampling.is_stopped()) {
+    const std::string what = fmt::format("{}: copies behind ops", measured.device);
+    progress({.what = what});
+    try {
+      measured.overlap = measure_overlap(device, sample->site, options.sampling);
+    } catch (const DeviceFailure& failure) {
+      // The ops, which took minutes, are worth more than this one figure.
+      left_out.push_back(fmt::format("{}: {}", what, failure.what()));
+    }
+  }
   // A call of a framework on a CPU ends when its work does: the launch is part of its time.
-  if (!of_framework.empty() && device.facts().kind == DeviceKind::kCpu) {
+  if (!of_framework.empty() && !is_gpu(&device)) {
     measured.launch = {};
   }
   std::ranges::move(of_framework, std::back_inserter(measured.ops.samples));
@@ -175,10 +176,10 @@ std::string describe_throttling(const MeasuredDeviceOps& measured) {
   for (const OpSample& sample : measured.ops.samples) {
     runs += sample.time.throttled;
   }
+  const std::string& why = measured.throttled_by;
   return runs == 0 ? ""
-                   : fmt::format(
-                         "{} runs were below the clock under load ({})", runs,
-                         measured.throttled_by.empty() ? "nobody says why" : measured.throttled_by);
+                   : fmt::format("{} runs were below the clock under load ({})", runs,
+                                 why.empty() ? "nobody says why" : why);
 }
 
 double measure_overlap(ComputeDevice& device, const OpSite& site, const SamplingOptions& options) {
@@ -189,22 +190,16 @@ double measure_overlap(ComputeDevice& device, const OpSite& site, const Sampling
   const std::unique_ptr<Memory> to = device.allocate(kOverlapBytes, false);
   const std::unique_ptr<Queue> ops = device.make_queue();
   const std::unique_ptr<Queue> copies = device.make_queue();
-  const auto run_ops = [&](std::int32_t count) {
-    for (std::int32_t i = 0; i < count; ++i) {
-      ops->run(*program, memory.buffers());
-    }
-  };
-  const auto copy = [&](std::int32_t count) {
-    for (std::int32_t i = 0; i < count; ++i) {
-      copies->copy(to->data(), from->data(), kOverlapBytes);
-    }
-  };
   const auto median_us = [&](std::int32_t num_ops, std::int32_t num_copies) {
     std::vector<TimedRun> runs;
     for (std::int32_t i = 0; i < options.runs + options.warm_up_runs; ++i) {
       const double us = host_us([&] {
-        run_ops(num_ops);
-        copy(num_copies);
+        for (std::int32_t op = 0; op < num_ops; ++op) {
+          ops->run(*program, memory.buffers());
+        }
+        for (std::int32_t copy = 0; copy < num_copies; ++copy) {
+          copies->copy(to->data(), from->data(), kOverlapBytes);
+        }
         ops->finish();
         copies->finish();
       });
@@ -246,9 +241,7 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
                          [](const ComputeDevice* device) { return device->facts().name; });
   expect_routes(names, result.copies);
   std::vector<MeasuredDevice> modelled;
-  const bool has_gpu = std::ranges::any_of(devices, [](const ComputeDevice* device) {
-    return device->facts().kind == DeviceKind::kGpu;
-  });
+  const bool has_gpu = std::ranges::any_of(devices, is_gpu);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const DeviceFacts& facts = devices[i]->facts();
     const auto known =
@@ -256,7 +249,7 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
                      [&](const ComputeDevice* device) { return alike(device->facts(), facts); });
     MeasuredDevice& device = modelled.emplace_back();
     device.name = facts.name;
-    device.placeable = facts.kind == DeviceKind::kGpu || !has_gpu;
+    device.placeable = is_gpu(devices[i]) || !has_gpu;
     if (known != devices.begin() + static_cast<std::ptrdiff_t>(i)) {
       device.profile = modelled[static_cast<std::size_t>(known - devices.begin())].profile;
       continue;
@@ -264,31 +257,9 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
     const MeasuredDeviceOps& measured = result.devices.emplace_back(measure_device(
         *devices[i], options.launches[i], sites, options, progress, result.left_out));
     result.is_complete = result.is_complete && measured.ops.not_measured == 0;
-    device.profile = fit_device_profile(facts, measured.ops.samples,
-                                        {.name = facts.device_class + "-measured",
-                                         .summary = fmt::format("{}, measured", facts.product),
-                                         .date = options.date,
-                                         .source = "emplace calibrate",
-                                         .clocks = describe_clocks(measured.ops.samples),
-                                         .launch_us = measured.launch.gap_us});
-    if (facts.kind == DeviceKind::kGpu) {
-      device.profile.provenance.notes += fmt::format(
-          " Between two kernels it pauses {:.2f} us; the host launches one in {:.2f} us.",
-          measured.launch.gap_us, measured.launch.host_us);
-    }
-    if (const std::string throttling = describe_throttling(measured); !throttling.empty()) {
-      device.profile.provenance.notes += fmt::format(" {}.", throttling);
-    }
-    if (!measured.ops.below_clock.empty()) {
-      device.profile.provenance.notes += fmt::format(
-          " {} ops were measured below the device's clock: it was throttled whenever it "
-          "ran them.",
-          measured.ops.below_clock.size());
-    }
-    if (measured.overlap) {
-      device.profile.provenance.notes += fmt::format(
-          " Of a copy from the host {:.0f} % were hidden behind ops.", 100 * *measured.overlap);
-    }
+    device.profile =
+        fit_device_profile(facts, measured.ops.samples, options.date, measured.launch.gap_us);
+    device.profile.provenance.notes += notes_of(measured, facts.kind);
   }
   // A device without an op, as are those after the one that was measured when it was stopped, has
   // its peaks and a guess.

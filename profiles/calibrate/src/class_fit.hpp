@@ -16,7 +16,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,60 +38,60 @@ struct ClassSample {
   bool is_cached = false;  ///< part of what it moves may stay in the cache
 };
 
-/// Holds the errors |ln(predicted / measured)| of some samples.
-class Errors {
- public:
-  /// Adds one.
-  void add(double predicted_us, double measured_us);
-  /// Adds all of `other`.
-  void add(const Errors& other);
-  /// Adds the one of `other` that was added to it at this place, counted from 0.
-  void add_one(const Errors& other, std::size_t at);
-  double sum() const;
-  PredictionError summary() const;
+/// Returns the sample of an op that took `us` on a device of `profile`.
+ClassSample class_sample(const DeviceProfile& profile, const OpKey& key, std::int64_t flops,
+                         std::int64_t bytes, double us, MathMode math);
 
- private:
-  std::vector<double> errors_;
-};
+/// Returns |ln(predicted / measured)|.
+double error_of(double predicted_us, double measured_us);
+
+/// Summarizes errors, whatever their order.
+PredictionError summary_of(std::vector<double> errors);
+
+/// Returns the number of distinct shapes.
+std::size_t num_shapes(std::span<const ClassSample> samples);
+
+/// Returns the fold of each sample: that of its shape.
+std::vector<std::size_t> folds_of(std::span<const ClassSample> samples);
 
 /// Holds a roofline and what it is worth.
 struct FittedRoofline {
-  FittedForm fitted{};  ///< its relative deviation is that of `held_out`
-  std::string proxy{};  ///< of its samples, as CostCase::proxy
-  Errors errors{};      ///< of the samples that it was fitted to, in their order
-  Errors held_out{};    ///< of each sample, predicted from other shapes, in the same order
+  FittedForm form{};                  ///< its relative deviation is that of `held_out`
+  std::string proxy{};                ///< of its samples, as CostCase::proxy
+  std::vector<double> errors{};       ///< of the samples that it was fitted to, in their order
+  std::vector<double> held_out_us{};  ///< what is predicted for each from other shapes
+  std::vector<double> held_out{};     ///< the errors of that
 };
 
-/// Holds a case of a class.
-struct FittedCase {
-  CostCase which{};  ///< with its roofline
+/// Holds a roofline of a class: a case's, or what its cases leave.
+struct FittedPart {
+  CostCase which{};  ///< with its roofline and proxy
   FittedRoofline fit{};
+  std::vector<ClassSample> samples{};  ///< to which it was fitted
+  std::vector<std::size_t> own{};      ///< of these, the ones for which the class takes it
 };
 
-/// Holds the fit of a class.
+/// Holds the fit of a class: its own roofline, and its cases. Each sample is some part's own.
 struct FittedClass {
-  FittedRoofline whole{};  ///< of the class
-  std::vector<FittedCase> cases{};
-  Errors errors{};  ///< with the cases where they are
-  Errors held_out{};
+  FittedPart whole{};
+  std::vector<FittedPart> cases{};
+
+  /// Returns the errors of all samples, each by the part whose own it is: of
+  /// FittedRoofline::errors, or of FittedRoofline::held_out.
+  std::vector<double> all(std::vector<double> FittedRoofline::*errors) const;
 };
 
 /// Returns what may be fitted to a class on its own, of some precision or of any; ops that several
 /// select belong to the first. Empty where a class has no cases.
 std::vector<CostCase> possible_cases(OpClass op_class, std::optional<Precision> precision);
 
-/// Is told of each fold what the fit to the others says of it, sample by sample.
-using HeldOut =
-    std::function<void(std::span<const ClassSample> others, std::span<const ClassSample> left_out,
-                       std::span<const double> predicted_us)>;
-
 /// Fits one roofline to samples of some class, in the best of its forms; nothing if they are of
 /// fewer shapes than kMinFitShapes.
 std::optional<FittedRoofline> fit_samples(OpClass op_class, std::span<const ClassSample> samples,
-                                          const FormBounds& bounds, const HeldOut& tell = {});
+                                          const FormBounds& bounds);
 
 /// Fits a class and its cases; nothing if there are fewer shapes than kMinFitShapes.
 std::optional<FittedClass> fit_class(OpClass op_class, std::span<const ClassSample> samples,
-                                     const FormBounds& bounds, const HeldOut& tell = {});
+                                     const FormBounds& bounds);
 
 }  // namespace emplace::calibrate

@@ -9,6 +9,8 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace emplace::calibrate {
@@ -22,9 +24,7 @@ constexpr double kTypicalBytes = 1 << 20;
 class LinkBuilder {
  public:
   LinkBuilder(std::span<const std::string> devices, const CopyFit& copies, HostMemory host) {
-    for (const std::string& device : devices) {
-      names_.push_back(device);
-    }
+    std::ranges::copy(devices, std::back_inserter(names_));
     add_copies(copies, host);
     add_shared_links(copies);
   }
@@ -95,52 +95,38 @@ class LinkBuilder {
         rate_of[{pair.one, pair.other}] = pair.bytes_per_us;
       }
     }
-    const auto shares = [&](const std::string& a, const std::string& b) {
-      return rate_of.contains({std::min(a, b), std::max(a, b)});
-    };
-    std::vector<std::vector<std::string>> sets;
-    for (const auto& rate : rate_of) {
-      const auto& pair = rate.first;
-      const auto covers = [&](const std::vector<std::string>& set) {
-        return std::ranges::count(set, pair.first) > 0 && std::ranges::count(set, pair.second) > 0;
-      };
-      if (std::ranges::any_of(sets, covers)) {
+    std::vector<std::set<std::string>> sets;
+    for (const auto& begun : rate_of) {
+      const auto& [one, other] = begun.first;
+      if (std::ranges::any_of(sets, [&pair = begun.first](const auto& set) {
+            return set.contains(pair.first) && set.contains(pair.second);
+          })) {
         continue;
       }
-      std::vector<std::string> set = {pair.first, pair.second};
+      std::set<std::string>& set = sets.emplace_back(std::set{one, other});
       for (const auto& route : route_of_) {
         const std::string& copy = route.first;
         if (std::ranges::all_of(set, [&](const std::string& member) {
-              return member != copy && shares(member, copy);
+              return rate_of.contains(std::minmax(member, copy));
             })) {
-          set.push_back(copy);
+          set.insert(copy);
         }
       }
-      sets.push_back(std::move(set));
-    }
-    for (const std::vector<std::string>& set : sets) {
-      add_shared_link(set, rate_of);
-    }
-  }
-
-  // The link has what two copies got together, and no less than any of them alone.
-  void add_shared_link(const std::vector<std::string>& set,
-                       const std::map<std::pair<std::string, std::string>, double>& rate_of) {
-    double bytes_per_us = 0;
-    for (const std::string& copy : set) {
-      const Link& own = links_[index_of(route_of_.at(copy).front())];
-      bytes_per_us = std::max(bytes_per_us, own.bytes_per_us);
-    }
-    for (const auto& [pair, rate] : rate_of) {
-      if (std::ranges::count(set, pair.first) > 0 && std::ranges::count(set, pair.second) > 0) {
-        bytes_per_us = std::max(bytes_per_us, rate);
+      // The link has what two copies got together, and no less than any of them alone.
+      double bytes_per_us = 0;
+      for (const auto& [pair, rate] : rate_of) {
+        if (set.contains(pair.first) && set.contains(pair.second)) {
+          bytes_per_us = std::max(bytes_per_us, rate);
+        }
       }
-    }
-    const auto link = static_cast<std::int32_t>(links_.size());
-    links_.push_back(
-        {.name = fmt::format("shared:{}", num_shared_++), .bytes_per_us = bytes_per_us});
-    for (const std::string& copy : set) {
-      route_of_.at(copy).push_back(link);
+      const auto link = static_cast<std::int32_t>(links_.size());
+      for (const std::string& copy : set) {
+        Route& route = route_of_.at(copy);
+        bytes_per_us = std::max(bytes_per_us, links_[index_of(route.front())].bytes_per_us);
+        route.push_back(link);
+      }
+      links_.push_back(
+          {.name = fmt::format("shared:{}", sets.size() - 1), .bytes_per_us = bytes_per_us});
     }
   }
 
@@ -191,7 +177,6 @@ class LinkBuilder {
   std::vector<Link> links_;
   std::map<std::string, Route> route_of_;  // by "from>to"
   std::map<std::string, HostMemory> host_of_;
-  int num_shared_ = 0;
 };
 
 }  // namespace

@@ -15,9 +15,6 @@
 namespace emplace::calibrate {
 namespace {
 
-constexpr int kMaxRounds = 200;
-constexpr double kConverged = 1e-12;
-
 // One line is good enough if its errors are no larger than this on average; two lines must lose at
 // most this part of what one loses.
 constexpr double kGoodError = 0.05;
@@ -35,54 +32,26 @@ struct TimedCopy {
 struct Line {
   double alpha_us = 0;
   double us_per_byte = 0;
-  double loss = 0;  // of the samples that it was fitted to
+  // Of the samples that it was fitted to.
+  double loss = 0;
+  double mean_error = 0;
+  double max_error = 0;
 };
-
-double predicted_us(const Line& line, std::int64_t bytes) {
-  return line.alpha_us + static_cast<double>(bytes) * line.us_per_byte;
-}
-
-double error_of(const Line& line, const TimedCopy& copy) {
-  return predicted_us(line, copy.bytes) / copy.us - 1;
-}
 
 Line fit_line(std::span<const TimedCopy> copies) {
   std::vector<Triple> equations;
   for (const TimedCopy& copy : copies) {
     equations.push_back({1 / copy.us, static_cast<double>(copy.bytes) / copy.us, 0});
   }
-  std::vector<double> weights(copies.size(), 1.0);
-  Line line;
-  double last_loss = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < kMaxRounds; ++round) {
-    const Triple x = solve_bounded(equations, weights, {0, 1 / kMaxBytesPerUs, 0});
-    line = {.alpha_us = x[0], .us_per_byte = x[1]};
-    for (std::size_t at = 0; at < copies.size(); ++at) {
-      const double error = error_of(line, copies[at]);
-      line.loss += huber_loss(error);
-      weights[at] = huber_weight(error);
-    }
-    if (std::abs(last_loss - line.loss) <= kConverged * line.loss) {
-      break;
-    }
-    last_loss = line.loss;
+  const RobustFit fit = fit_robustly<RelativeError>(equations, {0, 1 / kMaxBytesPerUs, 0});
+  Line line{.alpha_us = fit.x[0], .us_per_byte = fit.x[1], .loss = fit.loss};
+  for (const TimedCopy& copy : copies) {
+    const double us = line.alpha_us + static_cast<double>(copy.bytes) * line.us_per_byte;
+    const double error = std::abs(us / copy.us - 1);
+    line.mean_error += error / static_cast<double>(copies.size());
+    line.max_error = std::max(line.max_error, error);
   }
   return line;
-}
-
-struct LineErrors {
-  double mean = 0;
-  double max = 0;
-};
-
-LineErrors errors_of(const Line& line, std::span<const TimedCopy> copies) {
-  LineErrors errors;
-  for (const TimedCopy& copy : copies) {
-    const double error = std::abs(error_of(line, copy));
-    errors.mean += error / static_cast<double>(copies.size());
-    errors.max = std::max(errors.max, error);
-  }
-  return errors;
 }
 
 std::size_t count_sizes(std::span<const TimedCopy> copies) {
@@ -95,7 +64,7 @@ std::size_t count_sizes(std::span<const TimedCopy> copies) {
 
 // Returns where two lines for the copies, sorted by size, part best; 0 if one line does.
 std::size_t best_cut(std::span<const TimedCopy> copies, const Line& line) {
-  if (errors_of(line, copies).mean <= kGoodError) {
+  if (line.mean_error <= kGoodError) {
     return 0;
   }
   std::size_t best = 0;
@@ -123,14 +92,12 @@ bool was_measured(const CopySample& sample) {
 }
 
 CopyCost fit_cost(std::span<const TimedCopy> copies) {
-  CopyCost cost;
-  cost.samples = static_cast<std::int32_t>(copies.size());
   const Line line = fit_line(copies);
-  cost.alpha_us = line.alpha_us;
-  cost.bytes_per_us = 1 / line.us_per_byte;
-  const LineErrors errors = errors_of(line, copies);
-  cost.mean_error = errors.mean;
-  cost.max_error = errors.max;
+  CopyCost cost{.alpha_us = line.alpha_us,
+                .bytes_per_us = 1 / line.us_per_byte,
+                .samples = static_cast<std::int32_t>(copies.size()),
+                .mean_error = line.mean_error,
+                .max_error = line.max_error};
   const auto add_piece = [&](std::span<const TimedCopy> part) {
     const Line piece = fit_line(part);
     cost.pieces.push_back({.from_bytes = cost.pieces.empty() ? 0 : part.front().bytes,
@@ -145,13 +112,6 @@ CopyCost fit_cost(std::span<const TimedCopy> copies) {
   return cost;
 }
 
-// A copy that ran beside another, or alone (no `beside`).
-using CopyKey = std::tuple<std::string, std::string, HostMemory, std::int64_t>;
-
-CopyKey key_of(const CopySample& sample) {
-  return {name_of(sample), sample.beside, sample.host, sample.bytes};
-}
-
 // Two copies of one size at the same time, and each of them alone.
 struct Overlap {
   std::int64_t bytes = 0;
@@ -163,123 +123,87 @@ struct Overlap {
   double delay() const { return (together_us - slow_us) / fast_us; }
 };
 
-class PairFinder {
- public:
-  PairFinder(std::span<const CopySample> samples, const std::vector<CopyCost>& costs)
-      : costs_(costs) {
-    for (const CopySample& sample : samples) {
-      if (was_measured(sample)) {
-        by_key_.insert_or_assign(key_of(sample), &sample);
-      }
+// Decides by the sizes at which bandwidth counts, or else by the largest.
+void fit_pair(CopyPair& pair, std::vector<Overlap> overlaps) {
+  std::ranges::sort(overlaps, {}, &Overlap::bytes);
+  std::vector<Overlap> telling;
+  std::ranges::copy_if(overlaps, std::back_inserter(telling), &Overlap::many_bytes);
+  if (telling.empty()) {
+    telling.push_back(overlaps.back());
+  }
+  const Overlap largest = telling.back();
+  std::ranges::sort(telling, {}, &Overlap::delay);
+  const Overlap& median = telling[(telling.size() - 1) / 2];
+  pair.delay = median.delay();
+  pair.shared = pair.delay >= kSharedFrom;
+  pair.bytes_per_us = 2 * static_cast<double>(largest.bytes) / largest.together_us;
+  pair.why = fmt::format(
+      "{} and {} {}: of {} bytes they take {:.4g} us together, alone {:.4g} and {:.4g} us, a "
+      "delay of {:.2f} (median of {} sizes)",
+      pair.one, pair.other,
+      !pair.shared   ? "do not disturb each other"
+      : pair.reverse ? "share a link of half duplex"
+                     : "share a link",
+      median.bytes, median.together_us, median.slow_us, median.fast_us, pair.delay, telling.size());
+}
+
+std::vector<CopyPair> find_pairs(std::span<const CopySample> samples,
+                                 std::span<const CopyCost> costs) {
+  // By copy, the one that ran beside it or none, the host's memory, and bytes.
+  std::map<std::tuple<std::string, std::string, HostMemory, std::int64_t>, const CopySample*>
+      by_key;
+  for (const CopySample& sample : samples) {
+    if (was_measured(sample)) {
+      by_key.insert_or_assign({name_of(sample), sample.beside, sample.host, sample.bytes}, &sample);
     }
   }
-
-  std::vector<CopyPair> find() {
-    for (const auto& [key, sample] : by_key_) {
-      if (sample->beside.empty() || sample->beside <= name_of(*sample)) {
+  const auto find = [&](const std::string& copy, const std::string& beside, HostMemory host,
+                        std::int64_t bytes) -> const CopySample* {
+    const auto found = by_key.find({copy, beside, host, bytes});
+    return found != by_key.end() ? found->second : nullptr;
+  };
+  const auto has_many_bytes = [&](const CopySample& sample) {
+    return std::ranges::any_of(costs, [&](const CopyCost& cost) {
+      return cost.from == sample.from && cost.to == sample.to && cost.host == sample.host &&
+             static_cast<double>(sample.bytes) >= kManyAlphas * cost.alpha_us * cost.bytes_per_us;
+    });
+  };
+  std::map<std::tuple<std::string, std::string, HostMemory, bool>, std::vector<Overlap>> overlaps;
+  for (const auto& entry : by_key) {
+    const CopySample& one = *entry.second;
+    const std::string name = name_of(one);
+    if (one.beside.empty() || one.beside <= name) {
+      continue;
+    }
+    for (const HostMemory host : {HostMemory::kNone, HostMemory::kPinned, HostMemory::kPageable}) {
+      const CopySample* const other = find(one.beside, name, host, one.bytes);
+      const CopySample* const one_alone = find(name, "", one.host, one.bytes);
+      const CopySample* const other_alone = find(one.beside, "", host, one.bytes);
+      // Copies of which one end is the host use the same memory of it.
+      const bool is_same =
+          one.host == host || one.host == HostMemory::kNone || host == HostMemory::kNone;
+      if (!is_same || other == nullptr || one_alone == nullptr || other_alone == nullptr) {
         continue;
       }
-      for (const HostMemory host :
-           {HostMemory::kNone, HostMemory::kPinned, HostMemory::kPageable}) {
-        // Copies of which one end is the host use the same memory of it.
-        const bool same =
-            sample->host == host || sample->host == HostMemory::kNone || host == HostMemory::kNone;
-        const CopySample* other =
-            find_sample({sample->beside, name_of(*sample), host, sample->bytes});
-        if (same && other != nullptr) {
-          meet(*sample, *other);
-        }
-      }
+      const auto [fast_us, slow_us] =
+          std::minmax(one_alone->time.median_us, other_alone->time.median_us);
+      const bool is_reverse = one.from == other->to && one.to == other->from;
+      overlaps[{name, one.beside, std::max(one.host, host), is_reverse}].push_back(
+          {.bytes = one.bytes,
+           .together_us = std::max(one.time.median_us, other->time.median_us),
+           .slow_us = slow_us,
+           .fast_us = fast_us,
+           .many_bytes = has_many_bytes(one) && has_many_bytes(*other)});
     }
-    std::vector<CopyPair> pairs;
-    pairs.reserve(overlaps_.size());
-    for (const auto& [key, overlaps] : overlaps_) {
-      pairs.push_back(fit_pair(key, overlaps));
-    }
-    return pairs;
   }
-
- private:
-  struct PairKey {
-    std::string one{};
-    std::string other{};
-    HostMemory host = HostMemory::kNone;
-    bool reverse = false;
-
-    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 15 takes the 0 behind <=> for a pointer
-    auto operator<=>(const PairKey&) const = default;
-  };
-
-  const CopySample* find_sample(const CopyKey& key) const {
-    const auto found = by_key_.find(key);
-    return found != by_key_.end() ? found->second : nullptr;
+  std::vector<CopyPair> pairs;
+  for (const auto& [key, of_pair] : overlaps) {
+    CopyPair& pair = pairs.emplace_back();
+    std::tie(pair.one, pair.other, pair.host, pair.reverse) = key;
+    fit_pair(pair, of_pair);
   }
-
-  const CopyCost* find_cost(const CopySample& sample) const {
-    const auto found = std::ranges::find_if(costs_, [&](const CopyCost& cost) {
-      return cost.from == sample.from && cost.to == sample.to && cost.host == sample.host;
-    });
-    return found != costs_.end() ? &*found : nullptr;
-  }
-
-  void meet(const CopySample& one, const CopySample& other) {
-    const auto alone = [&](const CopySample& sample) {
-      return find_sample({name_of(sample), "", sample.host, sample.bytes});
-    };
-    const CopySample* one_alone = alone(one);
-    const CopySample* other_alone = alone(other);
-    if (one_alone == nullptr || other_alone == nullptr) {
-      return;
-    }
-    const auto [fast_us, slow_us] =
-        std::minmax(one_alone->time.median_us, other_alone->time.median_us);
-    const auto many_bytes = [&](const CopySample& sample) {
-      const CopyCost* cost = find_cost(sample);
-      return cost != nullptr &&
-             static_cast<double>(sample.bytes) >= kManyAlphas * cost->alpha_us * cost->bytes_per_us;
-    };
-    overlaps_[{.one = name_of(one),
-               .other = name_of(other),
-               .host = std::max(one.host, other.host),
-               .reverse = one.from == other.to && one.to == other.from}]
-        .push_back({.bytes = one.bytes,
-                    .together_us = std::max(one.time.median_us, other.time.median_us),
-                    .slow_us = slow_us,
-                    .fast_us = fast_us,
-                    .many_bytes = many_bytes(one) && many_bytes(other)});
-  }
-
-  // Decides by the sizes at which bandwidth counts, or else by the largest.
-  static CopyPair fit_pair(const PairKey& key, std::vector<Overlap> overlaps) {
-    std::ranges::sort(overlaps, {}, &Overlap::bytes);
-    std::vector<Overlap> telling;
-    std::ranges::copy_if(overlaps, std::back_inserter(telling), &Overlap::many_bytes);
-    if (telling.empty()) {
-      telling.push_back(overlaps.back());
-    }
-    const Overlap largest = telling.back();
-    std::ranges::sort(telling, {}, &Overlap::delay);
-    const Overlap& median = telling[(telling.size() - 1) / 2];
-    CopyPair pair{.one = key.one, .other = key.other, .host = key.host, .reverse = key.reverse};
-    pair.delay = median.delay();
-    pair.shared = pair.delay >= kSharedFrom;
-    pair.bytes_per_us = 2 * static_cast<double>(largest.bytes) / largest.together_us;
-    pair.why = fmt::format(
-        "{} and {} {}: of {} bytes they take {:.4g} us together, alone {:.4g} and {:.4g} us, a "
-        "delay of {:.2f} (median of {} sizes)",
-        pair.one, pair.other,
-        !pair.shared   ? "do not disturb each other"
-        : pair.reverse ? "share a link of half duplex"
-                       : "share a link",
-        median.bytes, median.together_us, median.slow_us, median.fast_us, pair.delay,
-        telling.size());
-    return pair;
-  }
-
-  const std::vector<CopyCost>& costs_;
-  std::map<CopyKey, const CopySample*> by_key_;
-  std::map<PairKey, std::vector<Overlap>> overlaps_;
-};
+  return pairs;
+}
 
 }  // namespace
 
@@ -301,7 +225,7 @@ CopyFit fit_copies(std::span<const CopySample> samples) {
       fit.costs.push_back(std::move(cost));
     }
   }
-  fit.pairs = PairFinder(samples, fit.costs).find();
+  fit.pairs = find_pairs(samples, fit.costs);
   return fit;
 }
 

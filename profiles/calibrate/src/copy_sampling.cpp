@@ -21,17 +21,8 @@ constexpr std::int64_t kBesideBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kSmallestBytes = 4;
 constexpr std::int64_t kSizeFactor = 4;
 
-std::string_view to_string(HostMemory host) {
-  switch (host) {
-    case HostMemory::kNone:
-      break;
-    case HostMemory::kPinned:
-      return " (pinned)";
-    case HostMemory::kPageable:
-      return " (pageable)";
-  }
-  return "";
-}
+// By HostMemory.
+constexpr std::array<std::string_view, 3> kHostMemories = {"", " (pinned)", " (pageable)"};
 
 // From which device to which.
 struct Pair {
@@ -56,7 +47,7 @@ class CopyMemory {
  private:
   static std::unique_ptr<Memory> allocate(ComputeDevice& device, ComputeDevice& peer,
                                           HostMemory host, std::int64_t bytes) {
-    if (host != HostMemory::kNone && device.facts().kind == DeviceKind::kCpu) {
+    if (host != HostMemory::kNone && !is_gpu(&device)) {
       return peer.allocate_on_host(bytes, host == HostMemory::kPinned);
     }
     return device.allocate(bytes, true);
@@ -93,9 +84,9 @@ class CopySampler {
       result_.is_complete = false;
       return false;
     }
-    const std::string what =
-        fmt::format("copy {}{}{}, {} bytes", name_of(pair), to_string(pair.host),
-                    beside != nullptr ? " together with " + name_of(*beside) : "", bytes);
+    const std::string what = fmt::format(
+        "copy {}{}{}, {} bytes", name_of(pair), kHostMemories[static_cast<std::size_t>(pair.host)],
+        beside != nullptr ? " together with " + name_of(*beside) : "", bytes);
     progress_({.what = what, .done = done_});
     std::vector<CopyMemory> memory;
     try {
@@ -109,7 +100,7 @@ class CopySampler {
     std::vector<Copy> copies;
     std::ranges::transform(memory, std::back_inserter(copies), &CopyMemory::copy);
     // A GPU times its copies, and those beside them; of two CPUs either does.
-    ComputeDevice& timer = pair.from->facts().kind == DeviceKind::kGpu ? *pair.from : *pair.to;
+    ComputeDevice& timer = is_gpu(pair.from) ? *pair.from : *pair.to;
     try {
       timer.time_copies(copies, options_.warm_up_runs);
       const Summary summary = measure(
@@ -119,15 +110,14 @@ class CopySampler {
         return false;
       }
       if (const std::string why = why_unstable(summary, options_); !why.empty()) {
-        result_.unstable.push_back(fmt::format("{}: {}", what, why));
-      } else {
-        result_.samples.push_back({.from = pair.from->facts().name,
-                                   .to = pair.to->facts().name,
-                                   .host = pair.host,
-                                   .bytes = bytes,
-                                   .beside = beside != nullptr ? name_of(*beside) : "",
-                                   .time = summary});
+        throw DeviceFailure(why);
       }
+      result_.samples.push_back({.from = pair.from->facts().name,
+                                 .to = pair.to->facts().name,
+                                 .host = pair.host,
+                                 .bytes = bytes,
+                                 .beside = beside != nullptr ? name_of(*beside) : "",
+                                 .time = summary});
     } catch (const DeviceFailure& failure) {
       result_.unstable.push_back(fmt::format("{}: {}", what, failure.what()));
     }
@@ -150,9 +140,7 @@ std::vector<HostMemory> host_memories(const ComputeDevice& a, const ComputeDevic
 }
 
 bool has_gpu(const Pair& one, const Pair& other) {
-  return std::ranges::any_of(
-      std::array{one.from, one.to, other.from, other.to},
-      [](const ComputeDevice* device) { return device->facts().kind == DeviceKind::kGpu; });
+  return std::ranges::any_of(std::array{one.from, one.to, other.from, other.to}, is_gpu);
 }
 
 // Returns the next two devices that have no part in `pair`: copies between them may still share a
@@ -207,7 +195,7 @@ CopySamples measure_copies(std::span<ComputeDevice* const> devices, const Sampli
     for (ComputeDevice* const to : devices) {
       sampler.begin_pair(pair_number++, devices.size() * devices.size());
       if (from == to) {
-        if (from->facts().kind == DeviceKind::kGpu) {
+        if (is_gpu(from)) {
           sampler.measure_sizes({from, to, HostMemory::kNone});
         }
         continue;
@@ -216,8 +204,7 @@ CopySamples measure_copies(std::span<ComputeDevice* const> devices, const Sampli
         const Pair pair{from, to, host};
         sampler.measure_sizes(pair);
         if (host == HostMemory::kPageable) {
-          continue;  // the driver copies it to pinned memory first: no link is to be learned from
-                     // it
+          continue;  // copied to pinned memory first: no link is to be learned from it
         }
         const Pair opposite{to, from, host};
         sampler.measure_pair(pair, &opposite, beside_bytes);

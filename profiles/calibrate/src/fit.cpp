@@ -31,6 +31,21 @@ bool was_measured(const OpSample& sample) {
   return sample.time.runs > 0 && sample.time.median_us > 0;
 }
 
+// At which clocks the device ran ops.
+std::string describe_clocks(std::span<const OpSample> samples) {
+  std::vector<double> clocks;
+  for (const OpSample& sample : samples) {
+    if (sample.time.mhz > 0) {
+      clocks.push_back(sample.time.mhz);
+    }
+  }
+  if (clocks.empty()) {
+    return "";
+  }
+  const auto [least, most] = std::ranges::minmax(clocks);
+  return fmt::format("multiprocessors {:.0f} to {:.0f} MHz, {} ops", least, most, clocks.size());
+}
+
 std::vector<OpMeasurement> measurements_of(std::span<const OpSample> samples) {
   std::vector<OpMeasurement> measurements;
   for (const OpSample& sample : samples) {
@@ -50,42 +65,34 @@ std::vector<OpMeasurement> measurements_of(std::span<const OpSample> samples) {
   return measurements;
 }
 
-// Adds the errors of estimates between `others`, which lean on what a fit to them predicts.
-void add_estimates(Errors& errors, std::span<const ClassSample> others,
-                   std::span<const ClassSample> left_out, std::span<const double> predicted_us) {
-  std::vector<OpMeasurement> measurements;
-  for (const ClassSample& other : others) {
-    measurements.push_back({.key = other.key,
-                            .us = other.sample.us,
-                            .flops = static_cast<std::int64_t>(other.sample.work.flops),
-                            .bytes = static_cast<std::int64_t>(other.sample.work.bytes)});
-  }
-  const MeasurementTable table(std::move(measurements));
-  for (std::size_t at = 0; at < left_out.size(); ++at) {
-    const OpKey& key = left_out[at].key;
-    const WorkSample& sample = left_out[at].sample;
-    if (const auto estimate = table.estimate(key.kind, key.type, sample.work.flops,
-                                             sample.work.bytes, {.us = predicted_us[at]})) {
-      errors.add(estimate->us, sample.us);
+// Adds the errors of estimates for the own samples of a part, each between samples of other shapes
+// and leaning on what a fit to these predicts.
+void add_estimates(const FittedPart& part, std::vector<double>& errors) {
+  const std::vector<std::size_t> folds = folds_of(part.samples);
+  for (std::size_t fold = 0; fold <= std::ranges::max(folds); ++fold) {
+    std::vector<OpMeasurement> others;
+    for (std::size_t at = 0; at < folds.size(); ++at) {
+      if (folds[at] != fold) {
+        const auto& [work, rates, us, floor] = part.samples[at].sample;
+        others.push_back({.key = part.samples[at].key,
+                          .us = us,
+                          .flops = static_cast<std::int64_t>(work.flops),
+                          .bytes = static_cast<std::int64_t>(work.bytes)});
+      }
+    }
+    const MeasurementTable table(std::move(others));
+    for (const std::size_t at : part.own) {
+      if (folds[at] != fold) {
+        continue;
+      }
+      const OpKey& key = part.samples[at].key;
+      const auto& [work, rates, us, floor] = part.samples[at].sample;
+      if (const auto estimate = table.estimate(key.kind, key.type, work.flops, work.bytes,
+                                               {.us = part.fit.held_out_us[at]})) {
+        errors.push_back(error_of(estimate->us, us));
+      }
     }
   }
-}
-
-std::vector<ClassSample> samples_of(const DeviceProfile& profile,
-                                    std::span<const OpMeasurement> measurements) {
-  std::vector<ClassSample> samples;
-  for (const OpMeasurement& measurement : measurements) {
-    const OpKey& key = measurement.key;
-    const Precision precision = precision_of(profile, key.kind, key.type, MathMode::kTf32);
-    samples.push_back(
-        {.key = key,
-         .precision = precision,
-         .sample = {.work = op_work(key.kind, key.shape, static_cast<double>(measurement.flops),
-                                    static_cast<double>(measurement.bytes)),
-                    .rates = rates_of(profile, precision),
-                    .us = measurement.us}});
-  }
-  return samples;
 }
 
 // Returns a rate no less than `rate`, of whole units per second, as a profile's file keeps it.
@@ -115,13 +122,14 @@ void raise_peak(double& peak, std::span<const OpMeasurement> measurements, RateO
 // Fits the classes of a profile whose measurements and peaks are set.
 void fit_classes(DeviceProfile& profile, Calibration& calibration, std::string& notes) {
   // A time no longer than its own deviation, as of a bias within its product, tells no rate.
-  std::vector<OpMeasurement> clear;
-  std::ranges::copy_if(
-      profile.measured.all(), std::back_inserter(clear),
-      [](const OpMeasurement& of) { return of.relative_deviation < kMaxRelativeDeviation; });
-  const std::vector<ClassSample> all = samples_of(profile, clear);
+  std::vector<ClassSample> all;
+  for (const OpMeasurement& of : profile.measured.all()) {
+    if (of.relative_deviation < kMaxRelativeDeviation) {
+      all.push_back(class_sample(profile, of.key, of.flops, of.bytes, of.us, MathMode::kTf32));
+    }
+  }
   std::vector<std::string> too_few;
-  Errors all_estimates;
+  std::vector<double> all_estimates;
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
     const auto op_class = static_cast<OpClass>(at);
     std::vector<ClassSample> own;
@@ -134,30 +142,30 @@ void fit_classes(DeviceProfile& profile, Calibration& calibration, std::string& 
     }
     ClassCalibration& of_class = calibration.classes[at].emplace();
     of_class.measurements = static_cast<std::int32_t>(own.size());
-    Errors estimates;
-    const auto tell = [&](auto others, auto left_out, auto predicted_us) {
-      add_estimates(estimates, others, left_out, predicted_us);
-    };
-    if (const auto fitted = fit_class(op_class, own, {}, tell)) {
-      profile.rooflines[at] = fitted->whole.fitted.roofline;
-      for (const FittedCase& own_case : fitted->cases) {
-        profile.cases[at].push_back(own_case.which);
-      }
-      of_class.interpolated = estimates.summary();
-      of_class.roofline = fitted->held_out.summary();
-      all_estimates.add(estimates);
-    } else {
+    const auto fitted = fit_class(op_class, own, {});
+    if (!fitted) {
       too_few.push_back(
           fmt::format("{} ({})", to_string(op_class), counted(std::ssize(own), "measurement")));
+      continue;
     }
+    std::vector<double> estimates;
+    add_estimates(fitted->whole, estimates);
+    profile.rooflines[at] = fitted->whole.which.roofline;
+    for (const FittedPart& part : fitted->cases) {
+      add_estimates(part, estimates);
+      profile.cases[at].push_back(part.which);
+    }
+    of_class.interpolated = summary_of(estimates);
+    of_class.roofline = summary_of(fitted->all(&FittedRoofline::held_out));
+    all_estimates.insert(all_estimates.end(), estimates.begin(), estimates.end());
   }
   ClassCalibration& of_all = calibration.all;
   of_all.measurements = static_cast<std::int32_t>(all.size());
-  of_all.interpolated = all_estimates.summary();
+  of_all.interpolated = summary_of(all_estimates);
   profile.fallback = kGuess;
   if (const auto fitted = fit_samples(OpClass::kOther, all, {})) {
-    profile.fallback = fitted->fitted.roofline;
-    of_all.roofline = fitted->held_out.summary();
+    profile.fallback = fitted->form.roofline;
+    of_all.roofline = summary_of(fitted->held_out);
   } else {
     notes += " Too few shapes for any roofline: the fallback is a guess.";
   }
@@ -170,13 +178,13 @@ void fit_classes(DeviceProfile& profile, Calibration& calibration, std::string& 
 }  // namespace
 
 DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSample> samples,
-                                 const ProfileHeader& header) {
+                                 const std::string& date, double launch_us) {
   EMPLACE_CHECK(facts.peak_flops_per_us > 0 && facts.memory_bytes_per_us > 0,
                 "{} FLOP/us, {} bytes/us", facts.peak_flops_per_us, facts.memory_bytes_per_us);
   DeviceProfile profile;
-  profile.name = header.name;
+  profile.name = facts.device_class + "-measured";
   profile.device_class = facts.device_class;
-  profile.summary = header.summary;
+  profile.summary = fmt::format("{}, measured", facts.product);
   profile.peak_flops_per_us = facts.peak_flops_per_us;
   profile.tf32_flops_per_us = facts.tf32_flops_per_us;
   profile.float16_flops_per_us = facts.float16_flops_per_us;
@@ -184,12 +192,13 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
   profile.memory_bytes = facts.memory_bytes;
   profile.context_bytes = facts.context_bytes;
   profile.multiprocessors = facts.kind == DeviceKind::kGpu ? facts.compute_units : 0;
-  profile.launch_us = header.launch_us;
+  profile.launch_us = launch_us;
   profile.measured = MeasurementTable(measurements_of(samples));
-  Calibration& calibration = profile.calibration.emplace(Calibration{.product = facts.product,
-                                                                     .software = facts.software,
-                                                                     .clocks = header.clocks,
-                                                                     .date = header.date});
+  Calibration& calibration =
+      profile.calibration.emplace(Calibration{.product = facts.product,
+                                              .software = facts.software,
+                                              .clocks = describe_clocks(samples),
+                                              .date = date});
   std::size_t without_runs = 0;
   for (const OpSample& sample : samples) {
     const Summary& time = sample.time;
@@ -226,7 +235,7 @@ DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSam
       notes);
   fit_classes(profile, calibration, notes);
   profile.provenance = {
-      .kind = "measured", .source = header.source, .date = header.date, .notes = notes};
+      .kind = "measured", .source = "emplace calibrate", .date = date, .notes = notes};
   return profile;
 }
 

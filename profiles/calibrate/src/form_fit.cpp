@@ -30,6 +30,144 @@ struct Bounds {
   double upper = 0;
 };
 
+// --- The form `maximum`, of samples without launch floors -------------------------------------
+
+// Which samples are bound by compute is a question of their FLOPs per byte: those above some
+// threshold are. The starting points are thresholds at this many quantiles of the samples.
+constexpr std::size_t kStarts = 16;
+constexpr int kMaxRounds = 100;
+constexpr double kConverged = 1e-12;
+
+// The unknowns are t0, 1 / e_c and 1 / e_m, so that all but the maximum is linear in them.
+constexpr std::size_t kCompute = 1;
+constexpr std::size_t kMemory = 2;
+constexpr Triple kLower = {0, 1, 1};
+
+double peak_compute_us(const WorkSample& sample) {
+  return sample.work.flops / sample.rates.flops_per_us;
+}
+
+double peak_memory_us(const WorkSample& sample) {
+  return sample.work.bytes / sample.rates.bytes_per_us;
+}
+
+// A fit under way: the samples as equations, and the best unknowns so far.
+class RooflineDescent {
+ public:
+  explicit RooflineDescent(std::span<const WorkSample> samples)
+      : equations_(samples.size()), weights_(samples.size()), computes_(samples.size()) {
+    for (const WorkSample& sample : samples) {
+      full_.push_back(
+          {1 / sample.us, peak_compute_us(sample) / sample.us, peak_memory_us(sample) / sample.us});
+    }
+  }
+
+  // Starts with the samples of more than `threshold` times as many peak-FLOPs as peak-bytes in the
+  // branch of compute.
+  void start_at(double threshold) {
+    for (std::size_t at = 0; at < full_.size(); ++at) {
+      computes_[at] = full_[at][kCompute] > threshold * full_[at][kMemory];
+    }
+    descend();
+  }
+
+  // Ends with the unknowns of the least loss of all starts.
+  Triple best() const {
+    Triple x = best_;
+    settle(x, kCompute, kMemory);
+    settle(x, kMemory, kCompute);
+    return x;
+  }
+
+ private:
+  double ratio_of(const Triple& equation, const Triple& x) const {
+    return equation[0] * x[0] +
+           std::max(equation[kCompute] * x[kCompute], equation[kMemory] * x[kMemory]);
+  }
+
+  void descend() {
+    std::fill(weights_.begin(), weights_.end(), 1.0);
+    double last_loss = std::numeric_limits<double>::infinity();
+    for (int round = 0; round < kMaxRounds; ++round) {
+      for (std::size_t at = 0; at < full_.size(); ++at) {
+        equations_[at] = full_[at];
+        equations_[at][computes_[at] ? kMemory : kCompute] = 0;
+      }
+      const Triple x = solve_bounded(equations_, weights_, kLower);
+      double loss = 0;
+      bool same_branches = true;
+      for (std::size_t at = 0; at < full_.size(); ++at) {
+        const LogError error(ratio_of(full_[at], x));
+        loss += error.loss;
+        weights_[at] = error.weight;
+        const bool computes = full_[at][kCompute] * x[kCompute] > full_[at][kMemory] * x[kMemory];
+        same_branches = same_branches && computes == computes_[at];
+        computes_[at] = computes;
+      }
+      if (loss < least_) {
+        least_ = loss;
+        best_ = x;
+      }
+      if (same_branches && std::abs(last_loss - loss) <= kConverged * loss) {
+        break;
+      }
+      last_loss = loss;
+    }
+  }
+
+  // A branch that no sample takes may cost as much as it can without being taken.
+  void settle(Triple& x, std::size_t branch, std::size_t other) const {
+    double most = std::numeric_limits<double>::infinity();
+    for (const Triple& equation : full_) {
+      if (equation[branch] > 0) {
+        most = std::min(most, equation[other] * x[other] / equation[branch]);
+      }
+    }
+    if (std::isfinite(most)) {
+      x[branch] = std::max(x[branch], most);
+    }
+  }
+
+  std::vector<Triple> full_;       // by sample, with both branches
+  std::vector<Triple> equations_;  // with the branch that it takes
+  std::vector<double> weights_;
+  std::vector<bool> computes_;
+  double least_ = std::numeric_limits<double>::infinity();
+  Triple best_ = kLower;
+};
+
+Roofline to_roofline(const Triple& x) {
+  return {.fixed_us = std::min(x[0], kMaxFixedUs),
+          .compute_efficiency = std::max(1 / x[kCompute], kMinEfficiency),
+          .memory_efficiency = std::max(1 / x[kMemory], kMinEfficiency)};
+}
+
+// Returns the best roofline found from several starting points.
+Roofline fit_roofline(std::span<const WorkSample> samples) {
+  std::vector<double> ratios;
+  for (const WorkSample& sample : samples) {
+    ratios.push_back(sample.work.bytes > 0 ? peak_compute_us(sample) / peak_memory_us(sample)
+                                           : std::numeric_limits<double>::max());
+  }
+  std::sort(ratios.begin(), ratios.end());
+  RooflineDescent descent(samples);
+  for (std::size_t start = 0; start < kStarts; ++start) {
+    descent.start_at(ratios[start * (ratios.size() - 1) / (kStarts - 1)]);
+  }
+  descent.start_at(-1);  // all are bound by compute
+  return to_roofline(descent.best());
+}
+
+// Returns the best roofline found from `start` only, for samples that differ little from those to
+// which that was fitted.
+Roofline refit_roofline(std::span<const WorkSample> samples, const Roofline& start) {
+  RooflineDescent descent(samples);
+  descent.start_at(start.compute_efficiency / start.memory_efficiency);
+  return to_roofline(descent.best());
+}
+
+// --- All forms --------------------------------------------------------------------------------
+
 // Solves a positive definite system by Cholesky's factorization; nothing if it is not.
 std::optional<Vector> solve(std::vector<Vector> matrix, Vector right) {
   const std::size_t n = right.size();
@@ -65,32 +203,36 @@ std::optional<Vector> solve(std::vector<Vector> matrix, Vector right) {
 class Descent {
  public:
   Descent(const FittedForm& start, std::span<const WorkSample> samples, const FormBounds& bounds)
-      : samples_(samples), fitted_(start) {
-    const Bounds time = {log_of(kLeastUs), log_of(kMaxFixedUs)};
-    const Bounds part = {log_of(kMinFittedEfficiency), 0};
-    has_fixed_ = std::ranges::any_of(samples, [](const WorkSample& s) { return s.floor < 0; });
+      : samples_(samples),
+        has_fixed_(std::ranges::any_of(samples, [](const WorkSample& s) { return s.floor < 0; })),
+        fitted_(start) {
+    const double least = log_of(kMinFittedEfficiency);
+    const double least_us = log_of(kLeastUs);
     if (has_fixed_) {
-      add(fitted_.roofline.fixed_us, time);
+      bounds_.push_back({least_us, log_of(kMaxFixedUs)});
     } else {
       fitted_.roofline.fixed_us = bounds.fixed_us;
     }
-    add(fitted_.roofline.compute_efficiency,
-        {log_of(kMinFittedEfficiency), log_of(bounds.max_compute_efficiency)});
-    add(fitted_.roofline.memory_efficiency,
-        {log_of(kMinFittedEfficiency), log_of(bounds.max_memory_efficiency)});
+    bounds_.push_back({least, log_of(bounds.max_compute_efficiency)});
+    bounds_.push_back({least, log_of(bounds.max_memory_efficiency)});
     if (fitted_.roofline.form == CostForm::kTiles) {
-      for (const double efficiency : fitted_.roofline.tile_efficiencies) {
-        add(efficiency, part);
-      }
+      bounds_.resize(bounds_.size() + fitted_.roofline.tile_efficiencies.size(), {least, 0});
     }
     for (std::size_t floor = 0; floor < fitted_.floors_us.size(); ++floor) {
-      double least_us = kMaxFixedUs;
+      double least_with_it = kMaxFixedUs;
       for (const WorkSample& sample : samples) {
         if (sample.floor == static_cast<std::int32_t>(floor)) {
-          least_us = std::min(least_us, sample.us);
+          least_with_it = std::min(least_with_it, sample.us);
         }
       }
-      add(fitted_.floors_us[floor], {time.lower, log_of(least_us * kMostFloor)});
+      bounds_.push_back({least_us, log_of(least_with_it * kMostFloor)});
+    }
+    for (const double* const unknown : unknowns_of(fitted_)) {
+      const auto& [lower, upper] = bounds_[x_.size()];
+      // Not at a bound, where no derivative leads away.
+      const double inside = std::min(1e-3, (upper - lower) / 4);
+      const double logarithm = *unknown > 0 ? log_of(*unknown) : lower;
+      x_.push_back(std::clamp(logarithm, lower + inside, upper - inside));
     }
   }
 
@@ -131,12 +273,22 @@ class Descent {
   double loss() const { return loss_at(x_); }
 
  private:
-  void add(double value, const Bounds& bounds) {
-    // Not at a bound, where no derivative leads away.
-    const double inside = std::min(1e-3, (bounds.upper - bounds.lower) / 4);
-    const double logarithm = value > 0 ? log_of(value) : bounds.lower;
-    x_.push_back(std::clamp(logarithm, bounds.lower + inside, bounds.upper - inside));
-    bounds_.push_back(bounds);
+  std::vector<double*> unknowns_of(FittedForm& form) const {
+    Roofline& roofline = form.roofline;
+    std::vector<double*> unknowns;
+    if (has_fixed_) {
+      unknowns.push_back(&roofline.fixed_us);
+    }
+    unknowns.push_back(&roofline.compute_efficiency);
+    unknowns.push_back(&roofline.memory_efficiency);
+    if (roofline.form == CostForm::kTiles) {
+      unknowns.push_back(&roofline.tile_efficiencies[0]);
+      unknowns.push_back(&roofline.tile_efficiencies[1]);
+    }
+    for (double& floor : form.floors_us) {
+      unknowns.push_back(&floor);
+    }
+    return unknowns;
   }
 
   // Takes unknowns that a step would push over their bounds out of the equations.
@@ -157,18 +309,8 @@ class Descent {
   FittedForm at(const Vector& x) const {
     FittedForm form = fitted_;
     std::size_t next = 0;
-    if (has_fixed_) {
-      form.roofline.fixed_us = exp_of(x[next++]);
-    }
-    form.roofline.compute_efficiency = exp_of(x[next++]);
-    form.roofline.memory_efficiency = exp_of(x[next++]);
-    if (form.roofline.form == CostForm::kTiles) {
-      for (double& efficiency : form.roofline.tile_efficiencies) {
-        efficiency = exp_of(x[next++]);
-      }
-    }
-    for (double& floor : form.floors_us) {
-      floor = exp_of(x[next++]);
+    for (double* const unknown : unknowns_of(form)) {
+      *unknown = exp_of(x[next++]);
     }
     return form;
   }
@@ -193,14 +335,13 @@ class Descent {
     const FittedForm here = at(x_);
     std::vector<FittedForm> moved;
     std::vector<double> widths;
-    for (std::size_t at_x = 0; at_x < n; ++at_x) {
+    for (std::size_t unknown = 0; unknown < n; ++unknown) {
       Vector x = x_;
       // Inwards from the upper bound.
-      const double width =
-          x[at_x] + kDifference <= bounds_[at_x].upper ? kDifference : -kDifference;
-      x[at_x] += width;
+      const bool is_free = x[unknown] + kDifference <= bounds_[unknown].upper;
+      widths.push_back(is_free ? kDifference : -kDifference);
+      x[unknown] += widths.back();
       moved.push_back(at(x));
-      widths.push_back(width);
     }
     Vector slope(n);
     for (const WorkSample& sample : samples_) {
@@ -218,8 +359,8 @@ class Descent {
   }
 
   std::span<const WorkSample> samples_;
+  bool has_fixed_;
   FittedForm fitted_;  // what is not fitted
-  bool has_fixed_ = false;
   Vector x_;
   std::vector<Bounds> bounds_;
 };

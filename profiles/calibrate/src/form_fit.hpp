@@ -2,7 +2,7 @@
 
 // Fits a form of a roofline (profiles/roofline.hpp) to samples: the numbers that minimize the sum
 // of Huber's losses of the relative errors. The form `maximum`, of samples without launch floors,
-// is fitted exactly (roofline_fit.hpp). All else starts there and goes on by
+// is fitted exactly (fit.hpp). All else starts there and goes on by
 // Levenberg-Marquardt steps in the logarithms of the unknowns, clamped to their bounds, with
 // Huber's weights (Madsen, Nielsen and Tingleff 2004, "Methods for non-linear least squares
 // problems"). Deterministic.
@@ -13,12 +13,21 @@
 // rows of at least three floors are given: more would take what is the op's own. The fixed time t0
 // is what samples without a floor say; with none it stays as it was given.
 
-#include "roofline_fit.hpp"
+#include <emplace/profiles/device_profile.hpp>
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace emplace::calibrate {
+
+/// Holds what an op did on some device, and how long it took.
+struct WorkSample {
+  OpWork work{};
+  DeviceRates rates{};      ///< of the device on which it ran
+  double us = 0;            ///< positive
+  std::int32_t floor = -1;  ///< which launch floor its time contains; -1: none
+};
 
 /// Bounds what a fit may find.
 struct FormBounds {

@@ -1,15 +1,34 @@
 #pragma once
 
-// The discipline that ops and copies share: run until the runs agree, and say so where they do not.
+// What measurements share: the memory of an op outside of a graph, and the discipline to run until
+// the runs agree, and to say so where they do not.
 
 #include <emplace/calibrate/sampling.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace emplace::calibrate {
+
+/// Returns "conv2d [64, 3, 299, 299]".
+std::string describe(const OpSite& site);
+
+/// Owns memory for everything that one program reads and writes; inputs are random.
+class ProgramMemory {
+ public:
+  ProgramMemory(ComputeDevice& device, const OpSite& site, std::int64_t workspace_bytes);
+
+  const OpBuffers& buffers() const { return buffers_; }
+
+ private:
+  void* add(ComputeDevice& device, std::int64_t bytes, bool random);
+
+  std::vector<std::unique_ptr<Memory>> memory_;
+  OpBuffers buffers_;
+};
 
 /// Calls `time_runs(n)` until its runs agree, with twice as many each time, and returns the summary
 /// of least relative deviation among those that kept at least half of `options.runs`, or else among

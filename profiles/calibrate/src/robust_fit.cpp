@@ -4,16 +4,10 @@
 #include <emplace/calibrate/fit.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <limits>
 #include <optional>
-#include <utility>
 
 namespace emplace::calibrate {
 namespace {
-
-constexpr std::size_t kUnknowns = 3;
 
 // Pivots below this part of their diagonal are rounding errors.
 constexpr double kSingular = 1e-12;
@@ -23,65 +17,47 @@ constexpr double kLeastRatio = 1e-9;
 
 // The normal equations: matrix * x = right.
 struct NormalEquations {
-  std::array<Triple, kUnknowns> matrix{};
+  std::array<Triple, 3> matrix{};
   Triple right{};
 };
-
-NormalEquations normal_equations(std::span<const Triple> equations,
-                                 std::span<const double> weights) {
-  NormalEquations normal;
-  for (std::size_t at = 0; at < equations.size(); ++at) {
-    for (std::size_t row = 0; row < kUnknowns; ++row) {
-      const double weighted = weights[at] * equations[at][row];
-      for (std::size_t column = 0; column < kUnknowns; ++column) {
-        normal.matrix[row][column] += weighted * equations[at][column];
-      }
-      normal.right[row] += weighted;
-    }
-  }
-  return normal;
-}
 
 // Solves for the unknowns in the set of bits `free`, the others at their bounds, by elimination
 // with diagonal pivots, which is stable for such a matrix; returns nothing if it is singular.
 std::optional<Triple> solve_free(NormalEquations normal, unsigned free, const Triple& lower) {
-  const auto is_free = [free](std::size_t unknown) { return (free >> unknown & 1U) != 0; };
-  const std::array<Triple, kUnknowns> original = normal.matrix;
+  auto& [matrix, right] = normal;
+  const std::array<Triple, 3> original = matrix;
   Triple x = lower;
-  for (std::size_t row = 0; row < kUnknowns; ++row) {
-    for (std::size_t column = 0; column < kUnknowns; ++column) {
-      if (!is_free(column)) {
-        normal.right[row] -= original[row][column] * lower[column];
-      }
+  std::vector<std::size_t> unknowns;
+  for (std::size_t unknown = 0; unknown < x.size(); ++unknown) {
+    if ((free >> unknown & 1U) != 0) {
+      unknowns.push_back(unknown);
+      x[unknown] = 0;
     }
   }
-  for (std::size_t pivot = 0; pivot < kUnknowns; ++pivot) {
-    if (!is_free(pivot)) {
-      continue;
+  for (std::size_t row = 0; row < x.size(); ++row) {
+    for (std::size_t column = 0; column < x.size(); ++column) {
+      right[row] -= original[row][column] * x[column];
     }
-    if (!(normal.matrix[pivot][pivot] > kSingular * original[pivot][pivot])) {
+  }
+  for (auto pivot = unknowns.begin(); pivot != unknowns.end(); ++pivot) {
+    const std::size_t p = *pivot;
+    if (!(matrix[p][p] > kSingular * original[p][p])) {
       return std::nullopt;
     }
-    for (std::size_t row = pivot + 1; row < kUnknowns; ++row) {
-      if (is_free(row)) {
-        const double factor = normal.matrix[row][pivot] / normal.matrix[pivot][pivot];
-        for (std::size_t column = pivot; column < kUnknowns; ++column) {
-          normal.matrix[row][column] -= factor * normal.matrix[pivot][column];
-        }
-        normal.right[row] -= factor * normal.right[pivot];
+    for (auto row = pivot + 1; row != unknowns.end(); ++row) {
+      const double factor = matrix[*row][p] / matrix[p][p];
+      for (auto column = pivot; column != unknowns.end(); ++column) {
+        matrix[*row][*column] -= factor * matrix[p][*column];
       }
+      right[*row] -= factor * right[p];
     }
   }
-  for (std::size_t row = kUnknowns; row-- > 0;) {
-    if (is_free(row)) {
-      double rest = normal.right[row];
-      for (std::size_t column = row + 1; column < kUnknowns; ++column) {
-        if (is_free(column)) {
-          rest -= normal.matrix[row][column] * x[column];
-        }
-      }
-      x[row] = rest / normal.matrix[row][row];
+  for (auto row = unknowns.rbegin(); row != unknowns.rend(); ++row) {
+    double rest = right[*row];
+    for (auto column = row.base(); column != unknowns.end(); ++column) {
+      rest -= matrix[*row][*column] * x[*column];
     }
+    x[*row] = rest / matrix[*row][*row];
   }
   return x;
 }
@@ -89,7 +65,7 @@ std::optional<Triple> solve_free(NormalEquations normal, unsigned free, const Tr
 // The sum of squares, but for a constant.
 double objective(const NormalEquations& normal, const Triple& x) {
   double sum = 0;
-  for (std::size_t row = 0; row < kUnknowns; ++row) {
+  for (std::size_t row = 0; row < x.size(); ++row) {
     sum += x[row] * (dot(normal.matrix[row], x) - 2 * normal.right[row]);
   }
   return sum;
@@ -111,18 +87,28 @@ double huber_weight(double error) {
 
 LogError::LogError(double ratio) {
   ratio = std::max(ratio, kLeastRatio);
-  error_ = log_of(ratio);
+  const double error = log_of(ratio);
+  loss = huber_loss(error);
   if (ratio != 1) {
-    weight_ = huber_weight(error_) * error_ / (ratio * (ratio - 1));
+    weight = huber_weight(error) * error / (ratio * (ratio - 1));
   }
 }
 
 Triple solve_bounded(std::span<const Triple> equations, std::span<const double> weights,
                      const Triple& lower) {
-  const NormalEquations normal = normal_equations(equations, weights);
+  NormalEquations normal;
+  for (std::size_t at = 0; at < equations.size(); ++at) {
+    for (std::size_t row = 0; row < lower.size(); ++row) {
+      const double weighted = weights[at] * equations[at][row];
+      for (std::size_t column = 0; column < lower.size(); ++column) {
+        normal.matrix[row][column] += weighted * equations[at][column];
+      }
+      normal.right[row] += weighted;
+    }
+  }
   Triple best = lower;
   double least = objective(normal, lower);
-  for (unsigned free = 1; free < 1U << kUnknowns; ++free) {
+  for (unsigned free = 1; free < 1U << lower.size(); ++free) {
     const std::optional<Triple> x = solve_free(normal, free, lower);
     if (x && (*x)[0] >= lower[0] && (*x)[1] >= lower[1] && (*x)[2] >= lower[2]) {
       const double value = objective(normal, *x);

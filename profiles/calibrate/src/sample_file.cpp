@@ -2,6 +2,7 @@
 #include <emplace/base/text_file.hpp>
 #include <emplace/calibrate/sample_file.hpp>
 
+#include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +10,8 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <optional>
+#include <iterator>
+#include <limits>
 #include <span>
 
 namespace emplace::calibrate {
@@ -32,16 +34,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     begin = end + 1;
   }
   return parts;
-}
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return number;
 }
 
 // Reads a table line by line.
@@ -85,10 +77,8 @@ class SampleTableReader {
     if (parts.size() != 6 || (parts[5] != "floor" && parts[5] != "none")) {
       fail("expected '#source,NAME,LOCATION,VERSION,LICENCE,FLOOR', FLOOR being 'floor' or 'none'");
     }
-    for (std::size_t at = 1; at < parts.size(); ++at) {
-      if (parts[at].empty()) {
-        fail("no part of a source may be empty");
-      }
+    if (std::ranges::any_of(parts, &std::string_view::empty)) {
+      fail("no part of a source may be empty");
     }
     if (!columns_.empty()) {
       fail("sources must come before the first row");
@@ -112,13 +102,19 @@ class SampleTableReader {
     return std::string(field);
   }
 
-  std::int64_t count_of(std::string_view column, std::string_view field) const {
-    const auto number = number_of<std::int64_t>(field);
-    if (!number || *number < 0) {
-      fail(
-          fmt::format("'{}': expected a number of at least 0, found '{}'", column, excerpt(field)));
+  template <class Number>
+  Number number_of(std::string_view column, std::string_view field, Number least,
+                   Number most = std::numeric_limits<Number>::max()) const {
+    Number number{};
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number);
+    if (error != std::errc() || end != field.data() + field.size() ||
+        !(number >= least && number <= most)) {
+      const std::string range = most == std::numeric_limits<Number>::max()
+                                    ? fmt::format("of at least {}", least)
+                                    : fmt::format("from {} to {}", least, most);
+      fail(fmt::format("'{}': expected a number {}, found '{}'", column, range, excerpt(field)));
     }
-    return *number;
+    return number;
   }
 
   DataType type_of(std::string_view field) const {
@@ -172,33 +168,11 @@ class SampleTableReader {
     return fields;
   }
 
-  std::int32_t small_count_of(std::string_view column, std::string_view field,
-                              std::int64_t least) const {
-    const auto number = number_of<std::int32_t>(field);
-    if (!number || *number < least) {
-      fail(fmt::format("'{}': expected a number of at least {}, found '{}'", column, least,
-                       excerpt(field)));
-    }
-    return *number;
-  }
-
-  double real_of(std::string_view column, std::string_view field, double least, double most) const {
-    const auto number = number_of<double>(field);
-    if (!number || !(*number >= least && *number <= most)) {
-      fail(fmt::format("'{}': expected a number from {} to {}, found '{}'", column, least, most,
-                       excerpt(field)));
-    }
-    return *number;
-  }
-
   std::size_t source_of(std::string_view field) const {
     const auto source = std::ranges::find(table_.sources, field, &SampleSource::name);
     if (source == table_.sources.end()) {
       std::vector<std::string> names;
-      names.reserve(table_.sources.size());
-      for (const SampleSource& known : table_.sources) {
-        names.push_back(known.name);
-      }
+      std::ranges::transform(table_.sources, std::back_inserter(names), &SampleSource::name);
       fail(fmt::format("'source': no line '#source,{0},...' above{1}", excerpt(field),
                        suggest_names(field, names)));
     }
@@ -211,7 +185,7 @@ class SampleTableReader {
       return shape;
     }
     for (const std::string_view dimension : split(field, 'x')) {
-      shape.push_back(count_of("shape", dimension));
+      shape.push_back(number_of<std::int64_t>("shape", dimension, 0));
     }
     if (shape.size() > kMaxDimensions) {
       fail(fmt::format("'shape': expected at most {} dimensions, found {}", kMaxDimensions,
@@ -237,21 +211,21 @@ class SampleTableReader {
       } else if (column == "attributes") {
         sample.key.attributes = field;
       } else if (column == "flops") {
-        sample.flops = count_of(column, field);
+        sample.flops = number_of<std::int64_t>(column, field, 0);
       } else if (column == "bytes") {
-        sample.bytes = count_of(column, field);
+        sample.bytes = number_of<std::int64_t>(column, field, 0);
       } else if (column == "us") {
-        sample.us = real_of(column, field, kMinUs, kMaxUs);
+        sample.us = number_of(column, field, kMinUs, kMaxUs);
       } else if (column == "source") {
         sample.source = source_of(field);
       } else if (column == "runs") {
-        sample.runs = small_count_of(column, field, 1);
+        sample.runs = number_of(column, field, 1);
       } else if (column == "deviation") {
-        sample.relative_deviation = real_of(column, field, 0, kMaxRelativeDeviation);
+        sample.relative_deviation = number_of(column, field, 0.0, kMaxRelativeDeviation);
       } else if (column == "kernels") {
-        sample.kernels = small_count_of(column, field, 0);
+        sample.kernels = number_of(column, field, 0);
       } else {
-        sample.host_us = real_of(column, field, 0, kMaxUs);
+        sample.host_us = number_of(column, field, 0.0, kMaxUs);
       }
     }
     table_.samples.push_back(std::move(sample));
@@ -279,10 +253,7 @@ std::string sample_table_row(const std::string& device, const OpSample& sample,
                              const SampleSource& source) {
   const Op& op = sample.site.op;
   const OpKey key = key_of(op);
-  std::string attributes;
-  for (const char c : key.attributes) {
-    attributes += c == '"' ? "\"\"" : std::string(1, c);
-  }
+  const std::string attributes = boost::replace_all_copy(key.attributes, "\"", "\"\"");
   return fmt::format("{},{},{},{},{},{},{},{},\"{}\",{},{}\n", device, key.kind,
                      fmt::join(key.shape, "x"), to_string(key.type), op.flops,
                      op.bytes_read + op.bytes_written, sample.time.median_us, source.name,

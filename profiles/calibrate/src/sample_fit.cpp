@@ -29,20 +29,19 @@ constexpr std::array kMovingClasses = {OpClass::kNormalization, OpClass::kPoolin
 double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 Roofline rounded(Roofline roofline) {
-  roofline.fixed_us = rounded(roofline.fixed_us);
-  roofline.compute_efficiency = rounded(roofline.compute_efficiency);
-  roofline.memory_efficiency = rounded(roofline.memory_efficiency);
-  roofline.relative_deviation = rounded(roofline.relative_deviation);
-  for (double& efficiency : roofline.tile_efficiencies) {
-    efficiency = rounded(efficiency);
+  auto& [small, smaller] = roofline.tile_efficiencies;
+  for (double* const number :
+       {&roofline.fixed_us, &roofline.compute_efficiency, &roofline.memory_efficiency,
+        &roofline.relative_deviation, &small, &smaller}) {
+    *number = rounded(*number);
   }
   return roofline;
 }
 
 PredictionError rounded(PredictionError error) {
-  error.mean = rounded(error.mean);
-  error.max = rounded(error.max);
-  error.median = rounded(error.median);
+  for (double* const number : {&error.mean, &error.max, &error.median}) {
+    *number = rounded(*number);
+  }
   return error;
 }
 
@@ -66,90 +65,30 @@ bool is_moving(OpClass op_class) {
          op_class != OpClass::kDepthwiseConvolution;
 }
 
-// Turns rows into samples, with the rates of the devices on which they ran.
-class Rows {
- public:
-  explicit Rows(const DeviceProfile& base) { profiles_.emplace(base.name, base); }
-
-  std::vector<ClassSample> samples_of(std::span<const SampleTable> tables, bool are_proxies) {
-    std::vector<ClassSample> samples;
-    for (const SampleTable& table : tables) {
-      for (const TableSample& row : table.samples) {
-        const DeviceProfile& profile = profile_of(row.device);
-        const SampleSource& source = table.sources[row.source];
-        const Precision precision =
-            precision_of(profile, row.key.kind, row.key.type, MathMode::kFloat32);
-        ClassSample sample{
-            .key = row.key,
-            .precision = precision,
-            .sample = {.work = op_work(row.key.kind, row.key.shape, static_cast<double>(row.flops),
-                                       static_cast<double>(row.bytes)),
-                       .rates = rates_of(profile, precision),
-                       .us = row.us}};
-        if (source.has_launch_floor) {
-          const auto key = std::tuple(source.name, row.device, row.key.kind);
-          sample.sample.floor =
-              floors_.emplace(key, static_cast<std::int32_t>(floors_.size())).first->second;
-        }
-        sample.is_cached =
-            is_moving(op_class_of(row.key.kind)) && row.bytes < kCaches * profile.cache_bytes;
-        if (are_proxies) {
-          sample.proxy = row.device;
-        }
-        samples.push_back(std::move(sample));
-      }
-    }
-    // Sums of floating-point numbers depend on their order.
-    std::ranges::sort(samples, {}, [](const ClassSample& sample) {
-      return std::tuple(sample.key, sample.sample.us, sample.sample.rates.flops_per_us);
-    });
-    return samples;
-  }
-
- private:
-  const DeviceProfile& profile_of(const std::string& name) {
-    const auto found = profiles_.find(name);
-    return found != profiles_.end()
-               ? found->second
-               : profiles_.emplace(name, load_device_profile(name)).first->second;
-  }
-
-  std::map<std::string, DeviceProfile> profiles_;
-  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> floors_;
-};
-
-// Returns the samples of a class that `which` is the first of the cases to select.
-std::vector<ClassSample> samples_of(std::span<const ClassSample> samples,
-                                    std::span<const CostCase> cases, const CostCase& which,
-                                    OpClass op_class) {
-  std::vector<ClassSample> found;
-  for (const ClassSample& sample : samples) {
-    if (op_class_of(sample.key.kind) == op_class) {
-      const auto first = std::ranges::find_if(cases, [&](const CostCase& other) {
-        return selects(other, sample.key.kind, sample.key.shape, sample.precision);
-      });
-      if (first != cases.end() && &*first == &which) {
-        found.push_back(sample);
-      }
-    }
-  }
-  return found;
-}
-
-std::size_t num_shapes(std::span<const ClassSample> samples) {
-  std::set<std::vector<std::int64_t>> shapes;
-  for (const ClassSample& sample : samples) {
-    shapes.insert(sample.key.shape);
-  }
-  return shapes.size();
-}
-
 // Leaves out samples of which part never leaves the cache, if the others are of enough shapes.
 std::vector<ClassSample> without_cached(std::vector<ClassSample> samples) {
   std::vector<ClassSample> rest;
   std::ranges::copy_if(samples, std::back_inserter(rest),
                        [](const ClassSample& sample) { return !sample.is_cached; });
   return num_shapes(rest) < kMinFitShapes ? std::move(samples) : std::move(rest);
+}
+
+// Returns the samples of a class by the first of the cases that selects them, without those of
+// which part never leaves the cache where there are enough others.
+std::vector<std::vector<ClassSample>> by_case(std::span<const ClassSample> samples,
+                                              OpClass op_class, std::span<const CostCase> cases) {
+  std::vector<std::vector<ClassSample>> found(cases.size());
+  for (const ClassSample& sample : samples) {
+    const auto first = std::ranges::find_if(cases, [&](const CostCase& which) {
+      return op_class_of(sample.key.kind) == op_class &&
+             selects(which, sample.key.kind, sample.key.shape, sample.precision);
+    });
+    if (first != cases.end()) {
+      found[static_cast<std::size_t>(first - cases.begin())].push_back(sample);
+    }
+  }
+  std::ranges::transform(found, found.begin(), without_cached);
+  return found;
 }
 
 // Returns the precisions in which ops of a class multiply on a device.
@@ -173,15 +112,17 @@ std::optional<double> gemm_efficiency(std::span<const ClassSample> samples, Prec
     return op_class_of(sample.key.kind) == OpClass::kMatmul && sample.precision == precision;
   });
   const auto fitted = fit_samples(OpClass::kMatmul, products, {});
-  return fitted ? std::optional(fitted->fitted.roofline.compute_efficiency) : std::nullopt;
+  return fitted ? std::optional(fitted->form.roofline.compute_efficiency) : std::nullopt;
 }
 
 // Fits a profile class by class.
 class ProfileFit {
  public:
-  ProfileFit(const DeviceProfile& base, std::vector<ClassSample> own,
-             std::vector<ClassSample> proxies, const std::string& date)
-      : own_(std::move(own)), proxies_(std::move(proxies)) {
+  ProfileFit(const DeviceProfile& base, std::span<const SampleTable> tables,
+             std::span<const SampleTable> proxies, const std::string& date)
+      : profiles_{{base.name, base}},
+        own_(samples_of(tables, false)),
+        proxies_(samples_of(proxies, true)) {
     fit_.profile = base;
     calibration_.date = date;
     for (std::size_t at = 0; at < kPrecisions.size(); ++at) {
@@ -193,32 +134,69 @@ class ProfileFit {
   }
 
   SampleFit run() {
-    Errors all;
+    std::vector<double> all;
     for (std::size_t at = 0; at < static_cast<std::size_t>(OpClass::kOther); ++at) {
       fit(static_cast<OpClass>(at), all);
     }
     tell_unknown_kinds();
     move_as_elementwise();
-    calibration_.all.measurements = all.summary().predicted;
-    calibration_.all.roofline = rounded(all.summary());
+    calibration_.all.roofline = rounded(summary_of(all));
+    calibration_.all.measurements = calibration_.all.roofline.predicted;
     fit_.profile.calibration = std::move(calibration_);
     return std::move(fit_);
   }
 
  private:
+  // Turns rows into samples, with the rates of the devices on which they ran.
+  std::vector<ClassSample> samples_of(std::span<const SampleTable> tables, bool are_proxies) {
+    std::vector<ClassSample> samples;
+    for (const SampleTable& table : tables) {
+      for (const TableSample& row : table.samples) {
+        const DeviceProfile& profile = profile_of(row.device);
+        const SampleSource& source = table.sources[row.source];
+        ClassSample sample =
+            class_sample(profile, row.key, row.flops, row.bytes, row.us, MathMode::kFloat32);
+        if (source.has_launch_floor) {
+          const auto key = std::tuple(source.name, row.device, row.key.kind);
+          sample.sample.floor =
+              floors_.emplace(key, static_cast<std::int32_t>(floors_.size())).first->second;
+        }
+        sample.is_cached =
+            is_moving(op_class_of(row.key.kind)) && row.bytes < kCaches * profile.cache_bytes;
+        if (are_proxies) {
+          sample.proxy = row.device;
+        }
+        samples.push_back(std::move(sample));
+      }
+    }
+    // Sums of floating-point numbers depend on their order.
+    std::ranges::sort(samples, {}, [](const ClassSample& sample) {
+      return std::tuple(sample.key, sample.sample.us, sample.sample.rates.flops_per_us);
+    });
+    return samples;
+  }
+
+  const DeviceProfile& profile_of(const std::string& name) {
+    const auto [found, is_new] = profiles_.try_emplace(name);
+    if (is_new) {
+      found->second = load_device_profile(name);
+    }
+    return found->second;
+  }
+
   // Returns the device's own samples of a case, or those of proxies if they are of too few shapes
   // and those of proxies are not.
   std::vector<ClassSample> samples_for(OpClass op_class, Precision precision) const {
     std::vector<CostCase> cases = possible_cases(op_class, precision);
     cases.push_back({.precision = precision});
+    std::vector<std::vector<ClassSample>> own = by_case(own_, op_class, cases);
+    std::vector<std::vector<ClassSample>> proxies = by_case(proxies_, op_class, cases);
     std::vector<ClassSample> all;
-    for (const CostCase& which : cases) {
-      std::vector<ClassSample> found = without_cached(samples_of(own_, cases, which, op_class));
-      std::vector<ClassSample> of_proxies =
-          without_cached(samples_of(proxies_, cases, which, op_class));
+    for (std::size_t at = 0; at < cases.size(); ++at) {
+      std::vector<ClassSample>& found = own[at];
       if (num_shapes(found) < kMinFitShapes &&
-          (found.empty() || num_shapes(of_proxies) >= kMinFitShapes)) {
-        found = std::move(of_proxies);
+          (found.empty() || num_shapes(proxies[at]) >= kMinFitShapes)) {
+        found = std::move(proxies[at]);
         if (op_class == OpClass::kConvolution) {
           for (ClassSample& sample : found) {
             sample.sample.rates.flops_per_us *= proxy_peaks_[static_cast<std::size_t>(precision)];
@@ -237,7 +215,7 @@ class ProfileFit {
     return all;
   }
 
-  void fit(OpClass op_class, Errors& all) {
+  void fit(OpClass op_class, std::vector<double>& all) {
     std::vector<ClassSample> samples;
     for (const Precision precision : precisions_of(fit_.profile, op_class)) {
       std::ranges::move(samples_for(op_class, precision), std::back_inserter(samples));
@@ -271,58 +249,55 @@ class ProfileFit {
       }
       return;
     }
-    Roofline whole = rounded(fitted->whole.fitted.roofline);
+    CostCase whole = fitted->whole.which;
+    whole.roofline = rounded(whole.roofline);
     if (moves && known) {
-      whole.compute_efficiency = known->compute_efficiency;
+      whole.roofline.compute_efficiency = known->compute_efficiency;
     }
-    fit_.profile.rooflines[at] = whole;
-    fit_.profile.cases[at].clear();
-    report(op_class, {.roofline = whole, .proxy = fitted->whole.proxy}, fitted->whole);
-    for (const FittedCase& own : fitted->cases) {
-      add_case(op_class, own.which, own.fit);
+    std::vector<CostCase>& cases = fit_.profile.cases[at];
+    fit_.profile.rooflines[at] = whole.roofline;
+    cases.clear();
+    report(op_class, whole, fitted->whole.fit);
+    for (const FittedPart& part : fitted->cases) {
+      CostCase which = part.which;
+      which.roofline = rounded(which.roofline);
+      report(op_class, which, part.fit);
+      cases.push_back(with_proxy_deviation(which));
     }
     // What a class has of proxies stands in a case that names them.
-    if (!fitted->whole.proxy.empty()) {
-      CostCase which = {.roofline = whole, .proxy = fitted->whole.proxy};
+    if (!whole.proxy.empty()) {
       if (precisions_of(fit_.profile, op_class).size() > 1) {
-        which.precision = Precision::kFloat32;
+        whole.precision = Precision::kFloat32;
       }
-      fit_.profile.cases[at].push_back(with_proxy_deviation(which));
+      cases.push_back(with_proxy_deviation(whole));
     }
+    const std::vector<double> held_out = fitted->all(&FittedRoofline::held_out);
     ClassCalibration& calibration = calibration_.classes[at].emplace();
     calibration.measurements = static_cast<std::int32_t>(samples.size());
-    calibration.roofline = rounded(fitted->held_out.summary());
-    calibration.fitted = rounded(fitted->errors.summary());
-    all.add(fitted->held_out);
-  }
-
-  void add_case(OpClass op_class, CostCase which, const FittedRoofline& fit) {
-    which.roofline = rounded(fit.fitted.roofline);
-    report(op_class, which, fit);
-    fit_.profile.cases[static_cast<std::size_t>(op_class)].push_back(with_proxy_deviation(which));
+    calibration.roofline = rounded(summary_of(held_out));
+    calibration.fitted = rounded(summary_of(fitted->all(&FittedRoofline::errors)));
+    all.insert(all.end(), held_out.begin(), held_out.end());
   }
 
   void report(OpClass op_class, const CostCase& which, const FittedRoofline& fit) {
     fit_.reports.push_back({.op_class = op_class,
-                            .which = describe(which),
-                            .roofline = which.roofline,
-                            .proxy = which.proxy,
-                            .errors = fit.errors.summary(),
-                            .held_out = fit.held_out.summary()});
+                            .which = which,
+                            .errors = summary_of(fit.errors),
+                            .held_out = summary_of(fit.held_out)});
   }
 
   void tell_unknown_kinds() {
     std::map<std::string, std::int64_t> counts;
     for (const std::vector<ClassSample>* samples : {&own_, &proxies_}) {
       for (const ClassSample& sample : *samples) {
-        counts[sample.key.kind] += op_class_of(sample.key.kind) == OpClass::kOther ? 1 : 0;
+        if (op_class_of(sample.key.kind) == OpClass::kOther) {
+          ++counts[sample.key.kind];
+        }
       }
     }
     for (const auto& [kind, count] : counts) {
-      if (count > 0) {
-        fit_.unused.push_back(fmt::format("{} of the kind '{}': it belongs to no class",
-                                          counted(count, "sample"), excerpt(kind)));
-      }
+      fit_.unused.push_back(fmt::format("{} of the kind '{}': it belongs to no class",
+                                        counted(count, "sample"), excerpt(kind)));
     }
   }
 
@@ -345,6 +320,8 @@ class ProfileFit {
     }
   }
 
+  std::map<std::string, DeviceProfile> profiles_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> floors_;
   std::vector<ClassSample> own_;
   std::vector<ClassSample> proxies_;
   // The peaks of proxies, for their convolutions, of which the own products reach what theirs do.
@@ -377,9 +354,7 @@ std::vector<std::string> sources_of(std::span<const SampleTable> tables,
 
 SampleFit fit_to_samples(const DeviceProfile& base, std::span<const SampleTable> tables,
                          std::span<const SampleTable> proxies, const std::string& date) {
-  Rows rows(base);
-  std::vector<ClassSample> own = rows.samples_of(tables, false);
-  SampleFit fit = ProfileFit(base, std::move(own), rows.samples_of(proxies, true), date).run();
+  SampleFit fit = ProfileFit(base, tables, proxies, date).run();
   const Calibration calibration = fit.profile.calibration.value_or(Calibration());
   if (fit.reports.empty()) {
     throw Error(

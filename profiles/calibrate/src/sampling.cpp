@@ -1,11 +1,11 @@
 #include "measure.hpp"
-#include "program_memory.hpp"
 
 #include <emplace/base/quantiles.hpp>
 #include <emplace/calibrate/sampling.hpp>
 #include <emplace/profiles/op_key.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -85,6 +85,29 @@ Summary summarize(std::span<const TimedRun> runs) {
   return summary;
 }
 
+std::string describe(const OpSite& site) {
+  return fmt::format("{} [{}]", site.op.kind, fmt::join(site.op.shape, ", "));
+}
+
+ProgramMemory::ProgramMemory(ComputeDevice& device, const OpSite& site,
+                             std::int64_t workspace_bytes) {
+  for (const Output& input : site.inputs) {
+    buffers_.inputs.push_back(add(device, input.bytes, true));
+  }
+  for (const Output& output : site.op.outputs) {
+    buffers_.outputs.push_back(add(device, output.bytes, false));
+  }
+  buffers_.state = add(device, site.op.persistent_bytes, true);
+  buffers_.workspace = add(device, workspace_bytes, false);
+}
+
+void* ProgramMemory::add(ComputeDevice& device, std::int64_t bytes, bool random) {
+  if (bytes == 0) {
+    return nullptr;
+  }
+  return memory_.emplace_back(device.allocate(bytes, random))->data();
+}
+
 Summary measure(const SamplingOptions& options,
                 const std::function<std::vector<TimedRun>(std::int32_t)>& time_runs) {
   const auto has_enough = [&](const Summary& summary) {
@@ -153,8 +176,7 @@ bool measure_op(ComputeDevice& device, const OpSite& site, const SamplingOptions
       return false;  // of fewer runs than were wanted
     }
     if (const std::string why = why_unstable(summary, options); !why.empty()) {
-      result.unstable.push_back(fmt::format("{}: {}", describe(site), why));
-      return true;
+      throw DeviceFailure(why);
     }
     if (summary.below_clock) {
       result.below_clock.push_back(key_of(site.op));
@@ -166,11 +188,9 @@ bool measure_op(ComputeDevice& device, const OpSite& site, const SamplingOptions
     if (options.on_sample) {
       options.on_sample(device.facts().name, result.samples.back());
     }
-  } catch (const DeviceLost& failure) {
-    result.unstable.push_back(fmt::format("{}: {}", describe(site), failure.what()));
-    return false;
   } catch (const DeviceFailure& failure) {
     result.unstable.push_back(fmt::format("{}: {}", describe(site), failure.what()));
+    return dynamic_cast<const DeviceLost*>(&failure) == nullptr;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-#include "profiles/calibrate/src/cuda/cuda_memory.hpp"
+#include "profiles/calibrate/src/cuda/cuda_queue.hpp"
 
 #include <gtest/gtest.h>
 

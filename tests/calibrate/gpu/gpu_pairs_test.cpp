@@ -3,7 +3,7 @@
 #include "device_pair.hpp"
 
 #include <emplace/base/quantiles.hpp>
-#include <emplace/calibrate/activity_source.hpp>
+#include <emplace/calibrate/activity.hpp>
 
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
@@ -15,7 +15,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,7 +26,7 @@ constexpr std::int64_t kPairBytes = std::int64_t{64} << 20;
 // Passes on what CUPTI recorded, and keeps which GPU made each copy that was timed.
 class Recorder : public ActivitySource {
  public:
-  std::string_view why_none() const override { return cupti()->why_none(); }
+  Recorder() : ActivitySource(cupti()->why_none()) {}
   void push(std::uint64_t id) override { cupti()->push(id); }
   void pop() override { cupti()->pop(); }
   ActivityLog take() override {

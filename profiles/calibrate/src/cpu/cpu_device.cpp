@@ -1,9 +1,6 @@
-#include "../device_class.hpp"
+#include "../device_figures.hpp"
 #include "cpu_program.hpp"
-#include "eviction.hpp"
 #include "host_facts.hpp"
-#include "library.hpp"
-#include "worker.hpp"
 
 #include <emplace/base/check.hpp>
 #include <emplace/base/random.hpp>
@@ -34,27 +31,15 @@ double us_since(Clock::time_point begin) {
 // Vectors of 64 bytes are read fastest from whole lines.
 constexpr std::align_val_t kAlignment{64};
 
-class HostMemory final : public Memory {
- public:
-  explicit HostMemory(std::int64_t bytes)
-      : bytes_(bytes),
-        data_(::operator new(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)), kAlignment,
-                             std::nothrow)) {
-    if (data_ == nullptr) {
-      throw DeviceFailure(fmt::format("the host has no {} bytes of memory left", bytes));
-    }
+std::unique_ptr<Memory> host_memory(std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  void* const data = ::operator new(size, kAlignment, std::nothrow);
+  if (data == nullptr) {
+    throw DeviceFailure(fmt::format("the host has no {} bytes of memory left", bytes));
   }
-  ~HostMemory() override { ::operator delete(data_, kAlignment); }
-  HostMemory(const HostMemory&) = delete;
-  HostMemory& operator=(const HostMemory&) = delete;
-
-  void* data() const override { return data_; }
-  std::int64_t bytes() const override { return bytes_; }
-
- private:
-  std::int64_t bytes_;
-  void* data_;
-};
+  return std::make_unique<Memory>(data, bytes,
+                                  [](void* own) { ::operator delete(own, kAlignment); });
+}
 
 // Fills memory with random numbers; beyond the first 64k they repeat, which no rate depends on.
 // Gigabytes take seconds, so it ends early when `is_stopped` says so.
@@ -116,7 +101,7 @@ class CpuDevice final : public ComputeDevice {
       throw DeviceFailure(
           fmt::format("{} has {} bytes of memory, asked for {}", name_, memory_bytes_, bytes));
     }
-    auto memory = std::make_unique<HostMemory>(bytes);
+    auto memory = host_memory(bytes);
     if (random) {
       fill_randomly(memory->data(), bytes, [this] { return is_stopped(); });
     }
@@ -129,11 +114,7 @@ class CpuDevice final : public ComputeDevice {
   }
 
   std::unique_ptr<OpProgram> compile(const OpSite& site) override {
-    std::unique_ptr<CpuProgram> program = compile_for_cpu(site, team_);
-    if (program) {
-      program->remember_sizes(site);
-    }
-    return program;
+    return compile_for_cpu(site, team_);
   }
 
   std::unique_ptr<Queue> make_queue() override { return std::make_unique<CpuQueue>(cores_, stop_); }

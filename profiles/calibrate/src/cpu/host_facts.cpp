@@ -2,6 +2,7 @@
 
 #include <emplace/calibrate/cpu_device.hpp>
 
+#include <boost/algorithm/string/trim.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 #ifdef __x86_64__
@@ -147,17 +148,15 @@ double least_us(int runs, const Run& run) {
 }  // namespace
 
 std::string processor_name(const std::string& cpuinfo) {
-  const std::string key = "model name";
-  const std::size_t line = cpuinfo.find(key);
-  const std::size_t colon = line == std::string::npos ? line : cpuinfo.find(':', line);
-  const std::size_t begin =
-      colon == std::string::npos ? colon : cpuinfo.find_first_not_of(" \t", colon + 1);
-  if (begin == std::string::npos) {
-    return "CPU";
+  std::istringstream lines(cpuinfo);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      const std::string name = boost::trim_copy(line.substr(colon + 1));
+      return name.empty() ? "CPU" : name;
+    }
   }
-  std::string name = cpuinfo.substr(begin, cpuinfo.find('\n', begin) - begin);
-  name.erase(name.find_last_not_of(" \t\r") + 1);
-  return name.empty() ? "CPU" : name;
+  return "CPU";
 }
 
 std::string processor_name() { return processor_name(text_of("/proc/cpuinfo")); }
@@ -194,7 +193,7 @@ double measure_flops_per_us(const CoreTeam& team) {
   // The sums are used, lest the work be left out.
   const volatile float used = *std::max_element(results.begin(), results.end());
   static_cast<void>(used);
-  return static_cast<double>(2 * kAccumulators * kRounds * multiply_add.width * team.cores()) / us;
+  return static_cast<double>(2 * kRounds * kAccumulators * multiply_add.width * team.cores()) / us;
 }
 
 double measure_memory_bytes_per_us(const CoreTeam& team) {

@@ -2,7 +2,7 @@
 
 // What Linux tells of the host's processor and memory, and what short measurements show.
 
-#include "core_team.hpp"
+#include "worker.hpp"
 
 #include <cstdint>
 #include <string>

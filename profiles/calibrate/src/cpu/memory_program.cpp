@@ -61,7 +61,6 @@ class CpuMemoryProgram final : public CpuProgram {
  public:
   explicit CpuMemoryProgram(const MemorySite& site) : site_(site) {}
 
-  std::int64_t workspace_bytes() const override { return 0; }
   std::string_view library() const override { return "generic"; }
 
   void run(const CoreTeam& team, const OpBuffers& buffers) override {

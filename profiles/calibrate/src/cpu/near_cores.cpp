@@ -1,36 +1,31 @@
 #include "near_cores.hpp"
 
-#include <charconv>
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
+#include <boost/algorithm/string/trim.hpp>
+#include <boost/lexical_cast/try_lexical_convert.hpp>
+
+#include <cstddef>
 #include <fstream>
 
 namespace emplace::calibrate {
 
-std::vector<int> cores_of_list(std::string_view list) {
+std::vector<int> cores_of_list(const std::string& list) {
   std::vector<int> cores;
-  while (!list.empty() && list.back() == '\n') {
-    list.remove_suffix(1);
-  }
-  const char* at = list.data();
-  const char* const end = at + list.size();
-  const auto read = [&](int& number) {
-    const auto [stop, error] = std::from_chars(at, end, number);
-    at = stop;
-    return error == std::errc() && number >= 0 && number < CPU_SETSIZE;
-  };
-  while (at != end) {
+  std::vector<std::string> ranges;
+  for (const std::string& range :
+       boost::split(ranges, boost::trim_right_copy(list), boost::is_any_of(","))) {
+    const std::size_t dash = range.find('-');
     int first = 0;
-    if (!read(first)) {
-      return {};
-    }
-    int last = first;
-    if (at != end && *at == '-' && (++at, !read(last))) {
+    int last = 0;
+    if (!boost::conversion::try_lexical_convert(range.substr(0, dash), first) ||
+        !boost::conversion::try_lexical_convert(
+            dash == std::string::npos ? range : range.substr(dash + 1), last) ||
+        last >= CPU_SETSIZE) {
       return {};
     }
     for (int core = first; core <= last; ++core) {
       cores.push_back(core);
-    }
-    if (at != end && *at++ != ',') {
-      return {};
     }
   }
   return cores;

@@ -7,13 +7,12 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace emplace::calibrate {
 
 /// Returns the cores of a list as Linux writes it: "0-3,8"; none if it is no such list.
-std::vector<int> cores_of_list(std::string_view list);
+std::vector<int> cores_of_list(const std::string& list);
 
 /// Keeps this thread on the cores next to a device while it lives; on all of them, where Linux does
 /// not tell, or none of them may be used.

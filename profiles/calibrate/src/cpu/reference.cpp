@@ -1,7 +1,7 @@
 // Plain loops for what a library should do. Sums are taken in float32, in an order that follows
 // from sizes alone.
 
-#include "library.hpp"
+#include "cpu_program.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -38,156 +38,123 @@ Span results_of_tap(std::int64_t results, std::int64_t extent, std::int64_t stri
 }
 
 template <class T>
-class ReferenceConvolution final : public BinaryOp {
+class ReferenceConvolution final : public CpuProgram {
  public:
   explicit ReferenceConvolution(const ConvolutionSite& site) : a_(site) {}
 
-  std::int64_t workspace_bytes() const override { return 0; }
   std::string_view library() const override { return "reference"; }
 
-  void run(const CoreTeam& team, const void* first, const void* second, void* result,
-           void*) override {
-    const T* x = static_cast<const T*>(first);
-    const T* y = static_cast<const T*>(second);
-    T* z = static_cast<T*>(result);
+  // All passes are the same sum over taps, taken by results y, by pixels x or by the taps of
+  // filters w.
+  void run(const CoreTeam& team, const OpBuffers& buffers) override {
+    const std::int64_t xs = a_.h * a_.w;
+    const std::int64_t ws = a_.r * a_.s;
+    const std::int64_t ys = a_.p * a_.q;
+    const T* first = static_cast<const T*>(buffers.inputs[0]);
+    const T* second = static_cast<const T*>(buffers.inputs[1]);
+    T* made = static_cast<T*>(buffers.outputs[0]);
     switch (a_.pass) {
       case ConvolutionPass::kForward:
-        return team.share(a_.n * a_.k * a_.p,
-                          [&](std::int64_t row) { make_result_row(x, y, z, row); });
+        return make_maps(team, a_.n * a_.k, ys, made, [&](std::int64_t map, float* sums) {
+          const std::int64_t n = map / a_.k;
+          const std::int64_t k = map % a_.k;
+          for (std::int64_t c = 0; c < a_.c; ++c) {
+            for_taps([&, x = first + (n * a_.c + c) * xs, w = second + (k * a_.c + c) * ws](
+                         Place at) { sums[at.y] += float(w[at.w]) * float(x[at.x]); });
+          }
+        });
       case ConvolutionPass::kBackwardData:
-        return team.share(a_.n * a_.c * a_.h,
-                          [&](std::int64_t row) { make_map_row(x, y, z, row); });
+        return make_maps(team, a_.n * a_.c, xs, made, [&](std::int64_t map, float* sums) {
+          const std::int64_t n = map / a_.c;
+          const std::int64_t c = map % a_.c;
+          for (std::int64_t k = 0; k < a_.k; ++k) {
+            for_taps([&, y = first + (n * a_.k + k) * ys, w = second + (k * a_.c + c) * ws](
+                         Place at) { sums[at.x] += float(w[at.w]) * float(y[at.y]); });
+          }
+        });
       case ConvolutionPass::kBackwardFilter:
-        return team.share(a_.k * a_.c, [&](std::int64_t pair) { make_filter(x, y, z, pair); });
+        return make_maps(team, a_.k * a_.c, ws, made, [&](std::int64_t map, float* sums) {
+          const std::int64_t k = map / a_.c;
+          const std::int64_t c = map % a_.c;
+          for (std::int64_t n = 0; n < a_.n; ++n) {
+            for_taps([&, y = first + (n * a_.k + k) * ys, x = second + (n * a_.c + c) * xs](
+                         Place at) { sums[at.w] += float(y[at.y]) * float(x[at.x]); });
+          }
+        });
     }
   }
 
  private:
-  // Columns under tap s: that of result q is q * stride_across + left_of(s).
-  std::int64_t left_of(std::int64_t s) const { return s * a_.dilation - a_.pad_left; }
-  std::int64_t top_of(std::int64_t r) const { return r * a_.dilation - a_.pad_top; }
-  Span across(std::int64_t s) const {
-    return results_of_tap(a_.q, a_.w, a_.stride_across, left_of(s));
-  }
+  // Where a result, a pixel under its window and the tap there lie in their maps.
+  struct Place {
+    std::int64_t y, x, w;
+  };
 
-  void make_result_row(const T* x, const T* filters, T* y, std::int64_t row) const {
-    const std::int64_t p = row % a_.p;
-    const std::int64_t k = row / a_.p % a_.k;
-    const std::int64_t n = row / a_.p / a_.k;
-    std::vector<float> sums(static_cast<std::size_t>(a_.q), 0.0F);
-    for (std::int64_t c = 0; c < a_.c; ++c) {
-      for (std::int64_t r = 0; r < a_.r; ++r) {
-        const std::int64_t h = p * a_.stride_down + top_of(r);
-        if (h < 0 || h >= a_.h) {
-          continue;
-        }
-        const T* map_row = x + ((n * a_.c + c) * a_.h + h) * a_.w;
-        for (std::int64_t s = 0; s < a_.s; ++s) {
-          const float weight = float(filters[((k * a_.c + c) * a_.r + r) * a_.s + s]);
-          const auto [begin, end] = across(s);
-          const std::int64_t left = left_of(s);
-          for (std::int64_t q = begin; q < end; ++q) {
-            sums[static_cast<std::size_t>(q)] +=
-                weight * float(map_row[q * a_.stride_across + left]);
-          }
-        }
-      }
-    }
-    std::transform(sums.begin(), sums.end(), y + row * a_.q, [](float sum) { return T(sum); });
-  }
-
-  void make_map_row(const T* dy, const T* filters, T* dx, std::int64_t row) const {
-    const std::int64_t h = row % a_.h;
-    const std::int64_t c = row / a_.h % a_.c;
-    const std::int64_t n = row / a_.h / a_.c;
-    std::vector<float> sums(static_cast<std::size_t>(a_.w), 0.0F);
+  template <class Body>
+  void for_taps(const Body& body) const {
     for (std::int64_t r = 0; r < a_.r; ++r) {
-      const std::int64_t distance = h - top_of(r);
-      const std::int64_t p = distance / a_.stride_down;
-      if (distance < 0 || distance % a_.stride_down != 0 || p >= a_.p) {
-        continue;
-      }
-      for (std::int64_t k = 0; k < a_.k; ++k) {
-        const T* result_row = dy + ((n * a_.k + k) * a_.p + p) * a_.q;
-        for (std::int64_t s = 0; s < a_.s; ++s) {
-          const float weight = float(filters[((k * a_.c + c) * a_.r + r) * a_.s + s]);
-          const auto [begin, end] = across(s);
-          const std::int64_t left = left_of(s);
-          for (std::int64_t q = begin; q < end; ++q) {
-            sums[static_cast<std::size_t>(q * a_.stride_across + left)] +=
-                weight * float(result_row[q]);
-          }
-        }
-      }
-    }
-    std::transform(sums.begin(), sums.end(), dx + row * a_.w, [](float sum) { return T(sum); });
-  }
-
-  void make_filter(const T* dy, const T* x, T* dfilters, std::int64_t pair) const {
-    const std::int64_t c = pair % a_.c;
-    const std::int64_t k = pair / a_.c;
-    for (std::int64_t r = 0; r < a_.r; ++r) {
-      const auto [top, bottom] = results_of_tap(a_.p, a_.h, a_.stride_down, top_of(r));
+      const std::int64_t below = r * a_.dilation - a_.pad_top;
+      const auto [top, bottom] = results_of_tap(a_.p, a_.h, a_.stride_down, below);
       for (std::int64_t s = 0; s < a_.s; ++s) {
-        const auto [begin, end] = across(s);
-        const std::int64_t left = left_of(s);
-        float sum = 0;
-        for (std::int64_t n = 0; n < a_.n; ++n) {
-          for (std::int64_t p = top; p < bottom; ++p) {
-            const T* result_row = dy + ((n * a_.k + k) * a_.p + p) * a_.q;
-            const T* map_row = x + ((n * a_.c + c) * a_.h + p * a_.stride_down + top_of(r)) * a_.w;
-            for (std::int64_t q = begin; q < end; ++q) {
-              sum += float(result_row[q]) * float(map_row[q * a_.stride_across + left]);
-            }
+        const std::int64_t right = s * a_.dilation - a_.pad_left;
+        const auto [begin, end] = results_of_tap(a_.q, a_.w, a_.stride_across, right);
+        for (std::int64_t p = top; p < bottom; ++p) {
+          const std::int64_t row = (p * a_.stride_down + below) * a_.w + right;
+          for (std::int64_t q = begin; q < end; ++q) {
+            body(Place{p * a_.q + q, row + q * a_.stride_across, r * a_.s + s});
           }
         }
-        dfilters[(pair * a_.r + r) * a_.s + s] = T(sum);
       }
     }
+  }
+
+  // Makes each of some maps of the sums that `add` leaves for it.
+  template <class Add>
+  static void make_maps(const CoreTeam& team, std::int64_t maps, std::int64_t size, T* made,
+                        const Add& add) {
+    team.share(maps, [&](std::int64_t map) {
+      std::vector<float> sums(static_cast<std::size_t>(size));
+      add(map, sums.data());
+      std::ranges::transform(sums, made + map * size, [](float sum) { return T(sum); });
+    });
   }
 
   ConvolutionSite a_;
 };
 
 template <class T>
-class ReferenceGemm final : public BinaryOp {
+class ReferenceGemm final : public CpuProgram {
  public:
   explicit ReferenceGemm(const GemmSite& site) : a_(site) {}
 
-  std::int64_t workspace_bytes() const override { return 0; }
   std::string_view library() const override { return "reference"; }
 
-  void run(const CoreTeam& team, const void* first, const void* second, void* result,
-           void*) override {
+  void run(const CoreTeam& team, const OpBuffers& buffers) override {
     team.share(a_.batch * a_.m, [&](std::int64_t row) {
       const std::int64_t b = row / a_.m;
-      make_row(static_cast<const T*>(first) + b * a_.m * a_.k,
-               static_cast<const T*>(second) + b * a_.k * a_.n, row % a_.m,
-               static_cast<T*>(result) + row * a_.n);
+      const std::int64_t i = row % a_.m;
+      const T* left = static_cast<const T*>(buffers.inputs[0]) + b * a_.m * a_.k;
+      const T* right = static_cast<const T*>(buffers.inputs[1]) + b * a_.k * a_.n;
+      std::vector<float> sums(static_cast<std::size_t>(a_.n), 0.0F);
+      for (std::int64_t l = 0; l < a_.k; ++l) {
+        const float factor = float(left[a_.left_transposed ? l * a_.m + i : i * a_.k + l]);
+        const T* from = right + (a_.right_transposed ? l : l * a_.n);
+        const std::int64_t step = a_.right_transposed ? a_.k : 1;
+        for (std::int64_t j = 0; j < a_.n; ++j) {
+          sums[static_cast<std::size_t>(j)] += factor * float(from[j * step]);
+        }
+      }
+      std::ranges::transform(sums, static_cast<T*>(buffers.outputs[0]) + row * a_.n,
+                             [](float sum) { return T(sum); });
     });
   }
 
  private:
-  void make_row(const T* left, const T* right, std::int64_t i, T* row) const {
-    std::vector<float> sums(static_cast<std::size_t>(a_.n), 0.0F);
-    for (std::int64_t l = 0; l < a_.k; ++l) {
-      const float factor = float(left[a_.left_transposed ? l * a_.m + i : i * a_.k + l]);
-      const T* from = right + (a_.right_transposed ? l : l * a_.n);
-      const std::int64_t step = a_.right_transposed ? a_.k : 1;
-      for (std::int64_t j = 0; j < a_.n; ++j) {
-        sums[static_cast<std::size_t>(j)] += factor * float(from[j * step]);
-      }
-    }
-    for (std::int64_t j = 0; j < a_.n; ++j) {
-      row[j] = T(sums[static_cast<std::size_t>(j)]);
-    }
-  }
-
   GemmSite a_;
 };
 
 template <template <class> class Op, class Site>
-std::unique_ptr<BinaryOp> make(const Site& site) {
+std::unique_ptr<CpuProgram> make(const Site& site) {
   switch (site.type) {
     case DataType::kFloat32:
       return std::make_unique<Op<float>>(site);
@@ -200,11 +167,11 @@ std::unique_ptr<BinaryOp> make(const Site& site) {
 
 }  // namespace
 
-std::unique_ptr<BinaryOp> make_reference_convolution(const ConvolutionSite& site) {
+std::unique_ptr<CpuProgram> make_reference_convolution(const ConvolutionSite& site) {
   return make<ReferenceConvolution>(site);
 }
 
-std::unique_ptr<BinaryOp> make_reference_gemm(const GemmSite& site) {
+std::unique_ptr<CpuProgram> make_reference_gemm(const GemmSite& site) {
   return make<ReferenceGemm>(site);
 }
 

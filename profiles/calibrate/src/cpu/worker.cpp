@@ -41,14 +41,14 @@ std::vector<int> with_threads(std::span<const int> cores) {
   return {cores.begin(), cores.end()};
 }
 
-}  // namespace
-
 void pin_to_core(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(core), &set);
   pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
+
+}  // namespace
 
 Worker::Worker(std::span<const int> cores, const std::atomic<bool>* stop)
     : stop_(stop), thread_([this, own = with_threads(cores)] { work(own); }) {
@@ -68,13 +68,7 @@ Worker::~Worker() {
 
 void Worker::add(Task task) {
   const std::lock_guard lock(mutex_);
-  tasks_.push_back({std::move(task), false});
-  changed_.notify_all();
-}
-
-void Worker::add_always(Task task) {
-  const std::lock_guard lock(mutex_);
-  tasks_.push_back({std::move(task), true});
+  tasks_.push_back(std::move(task));
   changed_.notify_all();
 }
 
@@ -99,23 +93,23 @@ void Worker::work(const std::vector<int>& cores) {
     if (tasks_.empty()) {
       return;
     }
-    Entry entry = std::move(tasks_.front());
+    Task task = std::move(tasks_.front());
     tasks_.pop_front();
     is_busy_ = true;
     const bool is_stopped = stop_ != nullptr && *stop_;
-    const bool is_skipped = (is_stopped || !failure_.empty()) && !entry.always;
+    const bool is_skipped = is_stopped || !failure_.empty();
     lock.unlock();
     std::string failure;
     if (!is_skipped) {
       try {
-        entry.task(team);
+        task(team);
       } catch (const std::bad_alloc&) {
         failure = "out of memory";
       } catch (const std::exception& error) {
         failure = error.what();
       }
     }
-    entry.task = {};
+    task = {};
     lock.lock();
     is_busy_ = false;
     if (failure_.empty()) {

@@ -1,8 +1,12 @@
 #pragma once
 
-// A thread that does one task after another, and a team of cores that it shares the tasks among.
-
-#include "core_team.hpp"
+// A thread that does one task after another, and a team of cores that it shares the tasks among:
+// the cores of one CPU device.
+//
+// OpenMP, because oneDNN runs on its threads, too: a second team would fight for the cores with
+// threads that still wait. One thread does it all where there is no OpenMP, and under the thread
+// sanitizer, which does not see that OpenMP's threads wait for each other and takes all that they
+// share for a race.
 
 #include <atomic>
 #include <condition_variable>
@@ -17,14 +21,41 @@
 
 namespace emplace::calibrate {
 
+/// Shares parts of work among cores. For one thread, whose team it is.
+class CoreTeam {
+ public:
+  explicit CoreTeam(int cores) : cores_(cores) {}
+
+  int cores() const { return cores_; }
+
+  /// Calls work(part) for all part < parts. Who does which part is of no consequence for results.
+  template <class Work>
+  void share(std::int64_t parts, const Work& work) const {
+#if defined(_OPENMP) && !defined(__SANITIZE_THREAD__)
+    if (parts > 1 && cores_ > 1) {
+#pragma omp parallel for num_threads(cores_) schedule(static)
+      for (std::int64_t part = 0; part < parts; ++part) {
+        work(part);
+      }
+      return;
+    }
+#endif
+    for (std::int64_t part = 0; part < parts; ++part) {
+      work(part);
+    }
+  }
+
+ private:
+  int cores_;
+};
+
 /// Does tasks in order. Tasks may be added by one thread.
 class Worker {
  public:
   using Task = std::function<void(const CoreTeam&)>;
 
   /// Starts a thread whose team is pinned to `cores`, one thread to each; throws DeviceFailure if
-  /// the system allows fewer threads. Once `stop`, if it is not
-  /// null, is true, it skips tasks, but for those of add_always().
+  /// the system allows fewer threads. Once `stop`, if it is not null, is true, it skips tasks.
   explicit Worker(std::span<const int> cores, const std::atomic<bool>* stop = nullptr);
 
   /// Ends when all tasks are done.
@@ -35,32 +66,21 @@ class Worker {
   /// Adds a task. One that throws ends those after it unseen, until finish() has told.
   void add(Task task);
 
-  /// Adds a task that is done whatever became of those before it.
-  void add_always(Task task);
-
   /// Blocks until all tasks are done; throws DeviceFailure with what a task threw.
   void finish();
 
  private:
-  struct Entry {
-    Task task;
-    bool always;
-  };
-
   void work(const std::vector<int>& cores);
 
   const std::atomic<bool>* stop_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Entry> tasks_;
+  std::deque<Task> tasks_;
   bool has_team_ = false;
   bool is_busy_ = false;
   bool is_ending_ = false;
   std::string failure_;
   std::thread thread_;  // last, because it uses the others
 };
-
-/// Pins the calling thread to a core.
-void pin_to_core(int core);
 
 }  // namespace emplace::calibrate

@@ -1,7 +1,5 @@
 #include "convolution_plan.hpp"
 
-#include "cuda_check.hpp"
-
 #include <emplace/base/check.hpp>
 
 #include <algorithm>
@@ -133,33 +131,27 @@ std::vector<CudnnDescriptor> engine_configs(const CudnnLibrary& library, const C
   if (!heuristics.try_finalize()) {
     return {};
   }
-  std::int64_t count = 0;
-  library.get_attribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                        CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr);
+  const auto read = [&](std::vector<cudnnBackendDescriptor_t> results) {
+    return heuristics.read(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                           results.data(), results.size());
+  };
   std::vector<CudnnDescriptor> configs;
-  std::vector<cudnnBackendDescriptor_t> targets;
-  for (std::int64_t i = 0; i < count; ++i) {
+  std::vector<cudnnBackendDescriptor_t> results;
+  for (std::int64_t left = read({}); left > 0; --left) {
     configs.emplace_back(library, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    targets.push_back(configs.back().get());
+    results.push_back(configs.back().get());
   }
-  check_cuda(library,
-             library.get_attribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, targets.data()),
-             "reading cuDNN's engines");
-  while (std::ssize(configs) > count) {
+  for (const std::int64_t count = read(results); std::ssize(configs) > count;) {
     configs.pop_back();
   }
   return configs;
 }
 
 template <typename Note>
-std::vector<Note> notes(const CudnnLibrary& library, const CudnnDescriptor& engine,
-                        cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) {
+std::vector<Note> notes(const CudnnDescriptor& engine, cudnnBackendAttributeName_t name,
+                        cudnnBackendAttributeType_t type) {
   std::array<Note, 16> found{};
-  std::int64_t count = 0;
-  check_cuda(library,
-             library.get_attribute(engine.get(), name, type, found.size(), &count, found.data()),
-             "reading the notes of cuDNN's engines");
+  const std::int64_t count = engine.read(name, type, found.data(), found.size());
   return {found.begin(), found.begin() + count};
 }
 
@@ -167,18 +159,14 @@ bool is_wanted(const CudnnLibrary& library, const CudnnDescriptor& config,
                const ConvolutionRequest& request) {
   CudnnDescriptor engine(library, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t target = engine.get();
-  std::int64_t count = 0;
-  check_cuda(library,
-             library.get_attribute(config.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
-                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &target),
-             "reading cuDNN's engines");
-  const auto behaviour = notes<cudnnBackendBehaviorNote_t>(
-      library, engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE);
+  config.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, &target);
+  const auto behaviour = notes<cudnnBackendBehaviorNote_t>(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
+                                                           CUDNN_TYPE_BEHAVIOR_NOTE);
   if (std::ranges::count(behaviour, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) > 0) {
     return false;
   }
-  const auto numerics = notes<cudnnBackendNumericalNote_t>(
-      library, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE);
+  const auto numerics = notes<cudnnBackendNumericalNote_t>(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                           CUDNN_TYPE_NUMERICAL_NOTE);
   const auto has = [&](cudnnBackendNumericalNote_t note) {
     return std::ranges::count(numerics, note) > 0;
   };
@@ -212,6 +200,17 @@ void CudnnDescriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttribut
 
 void CudnnDescriptor::set(cudnnBackendAttributeName_t name, const CudnnDescriptor& value) {
   set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &value.descriptor_);
+}
+
+std::int64_t CudnnDescriptor::read(cudnnBackendAttributeName_t name,
+                                   cudnnBackendAttributeType_t type, void* values,
+                                   std::size_t most) const {
+  std::int64_t count = 0;
+  check_cuda(*library_,
+             library_->get_attribute(descriptor_, name, type, static_cast<std::int64_t>(most),
+                                     &count, values),
+             "cudnnBackendGetAttribute");
+  return count;
 }
 
 void CudnnDescriptor::finalize() {
@@ -263,11 +262,7 @@ std::vector<ConvolutionPlan> convolution_plans(const CudnnLibrary& library,
         continue;
       }
       std::int64_t bytes = 0;
-      std::int64_t found = 0;
-      check_cuda(library,
-                 library.get_attribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                       CUDNN_TYPE_INT64, 1, &found, &bytes),
-                 "reading a convolution's workspace");
+      plan.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, &bytes);
       if (bytes <= request.workspace_limit) {
         plans.push_back({.plan = std::move(plan), .workspace_bytes = bytes});
       }
@@ -277,8 +272,7 @@ std::vector<ConvolutionPlan> convolution_plans(const CudnnLibrary& library,
 }
 
 void run_convolution(const CudnnLibrary& library, cudnnHandle_t handle, const ConvolutionPlan& plan,
-                     void* x, void* w, void* y, void* workspace) {
-  const std::array<void*, 3> tensors = {x, w, y};
+                     const std::array<void*, 3>& tensors, void* workspace) {
   CudnnDescriptor pack(library, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, kTensorIds.data(), 3);
   pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, tensors.data(), 3);

@@ -9,9 +9,10 @@
 // float32 more than asked for, that must be compiled first (seconds each), or that need too
 // much workspace. The list needs a description of the GPU, not the GPU.
 
-#include "../convolution_site.hpp"
-#include "cudnn_library.hpp"
+#include "../library_site.hpp"
+#include "cuda_libraries.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,9 @@ class CudnnDescriptor {
            std::int64_t count = 1);
   /// Sets an attribute to another descriptor.
   void set(cudnnBackendAttributeName_t name, const CudnnDescriptor& value);
+  /// Reads at most `most` values of an attribute; returns how many there are. Throws DeviceFailure.
+  std::int64_t read(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                    void* values, std::size_t most = 1) const;
   /// Completes it; throws DeviceFailure.
   void finalize();
   /// Completes it, or says that cuDNN refuses.
@@ -76,6 +80,6 @@ std::vector<ConvolutionPlan> convolution_plans(const CudnnLibrary& library,
 /// Enqueues `plan` on the stream of `handle`. Tensors are x, w and y, whichever of them is the
 /// result.
 void run_convolution(const CudnnLibrary& library, cudnnHandle_t handle, const ConvolutionPlan& plan,
-                     void* x, void* w, void* y, void* workspace);
+                     const std::array<void*, 3>& tensors, void* workspace);
 
 }  // namespace emplace::calibrate

@@ -1,105 +1,121 @@
 #include "../cpu/near_cores.hpp"
-#include "cuda_check.hpp"
-#include "cuda_facts.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timing.hpp"
+#include "../measure.hpp"
+#include "cuda_programs.hpp"
+#include "gpu_device.hpp"
 #include "gpu_monitor.hpp"
-#include "library_programs.hpp"
 
 #include <emplace/base/error.hpp>
 #include <emplace/calibrate/cuda_device.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <optional>
+#include <fstream>
 #include <utility>
 #include <vector>
 
 namespace emplace::calibrate {
 namespace {
 
-class CudaDevice final : public ComputeDevice {
- public:
-  CudaDevice(const std::shared_ptr<const GpuPart>& part, const CudaOptions& options,
-             std::string name)
-      : part_(part),
-        tf32_(options.tf32),
-        timer_(part, options.activities),
-        queue_(part),
-        facts_(cuda_facts(*part, {.name = std::move(name),
-                                  .tf32 = options.tf32,
-                                  .parts = options.parts,
-                                  .is_profiled = timer_.is_profiled()})) {}
-
-  const DeviceFacts& facts() const override { return facts_; }
-
-  std::unique_ptr<Memory> allocate(std::int64_t bytes, bool random) override {
-    return device_memory(queue_, bytes, random);
-  }
-
-  std::unique_ptr<Memory> allocate_on_host(std::int64_t bytes, bool pinned) override {
-    part_->activate();
-    const NearCores near(pci_bus_id(part_->ordinal()));
-    return pinned ? pinned_memory(bytes) : pageable_memory(bytes);
-  }
-
-  std::unique_ptr<OpProgram> compile(const OpSite& site) override {
-    part_->activate();
-    std::unique_ptr<CudaProgram> program = convolution_program(site, queue_, tf32_);
-    if (program == nullptr) {
-      program = gemm_program(site, tf32_);
-    }
-    if (program == nullptr) {
-      program = memory_program(site);
-    }
-    return program;
-  }
-
-  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CudaQueue>(part_); }
-
-  std::vector<TimedRun> time_runs(OpProgram& program, const OpBuffers& buffers, std::int32_t runs,
-                                  Caches caches) override {
-    auto times = timer_.time_runs(static_cast<const CudaProgram&>(program), buffers, runs, caches);
-    tell_profiler_failure();
-    return times;
-  }
-
-  std::vector<std::vector<TimedRun>> time_copies(std::span<const Copy> copies,
-                                                 std::int32_t runs) override {
-    const NearCores near(pci_bus_id(part_->ordinal()));
-    auto times = timer_.time_copies(copies, runs);
-    tell_profiler_failure();
-    return times;
-  }
-
-  Launch launches() override { return timer_.launches(); }
-
-  std::string throttled_by() const override {
-    return describe_clock_reasons(timer_.clock_reasons());
-  }
-
-  std::optional<double> message_us(ComputeDevice& other) override {
-    auto* const gpu = dynamic_cast<CudaDevice*>(&other);
-    return gpu == nullptr ? std::nullopt : std::optional(timer_.message_us(gpu->timer_));
-  }
-
- private:
-  void tell_profiler_failure() {
-    if (!timer_.profiler_failure().empty() && !has_told_failure_) {
-      facts_.software +=
-          fmt::format("; CUPTI failed, then CUDA events timed: {}", timer_.profiler_failure());
-      has_told_failure_ = true;
+// "driver 580.159.03", or, where the driver hides it, which CUDA it serves.
+std::string driver_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  while (file >> word) {
+    // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  ..."
+    if (word == "Module" && file >> word) {
+      if (word == "for") {  // "... Open Kernel Module for x86_64  580.159.03  ..."
+        file >> word >> word;
+      }
+      return "driver " + word;
     }
   }
+  int version = 0;
+  check_cuda(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  return fmt::format("a driver for CUDA {}.{}", version / 1000, version % 1000 / 10);
+}
 
-  std::shared_ptr<const GpuPart> part_;
-  bool tf32_;
-  CudaTimer timer_;
-  CudaQueue queue_;
-  DeviceFacts facts_;
-  bool has_told_failure_ = false;
-};
+std::string cublas_version(const CublasLibrary& library) {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  library.get_property(MAJOR_VERSION, &major);
+  library.get_property(MINOR_VERSION, &minor);
+  library.get_property(PATCH_LEVEL, &patch);
+  return fmt::format("cuBLAS {}.{}.{}", major, minor, patch);
+}
+
+// What a GPU, its driver and its libraries say of themselves. The class of a part ends in its
+// multiprocessors.
+DeviceFacts cuda_facts(const GpuPart& part, const CudaOptions& options, std::string name,
+                       bool is_profiled) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, part.ordinal()), "cudaGetDeviceProperties");
+  const GpuRates rates{
+      .major = properties.major,
+      .minor = properties.minor,
+      .multiprocessors = part.multiprocessors(),
+      .clock_khz = static_cast<double>(part.attribute(cudaDevAttrClockRate)),
+      .memory_clock_khz = static_cast<double>(part.attribute(cudaDevAttrMemoryClockRate)),
+      .memory_bus_bits = part.attribute(cudaDevAttrGlobalMemoryBusWidth)};
+  std::size_t free_bytes = 0;
+  std::size_t all_bytes = 0;
+  check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+  const bool has_tf32 = options.tf32 && properties.major >= 8;
+  const std::size_t cudnn = part.libraries().cudnn.get_version();
+  DeviceFacts facts{
+      .kind = DeviceKind::kGpu,
+      .name = std::move(name),
+      .device_class = device_class_of("gpu", properties.name),
+      .product = properties.name,
+      .peak_flops_per_us = peak_flops_per_us(rates, Precision::kFloat32),
+      .tf32_flops_per_us = has_tf32 ? peak_flops_per_us(rates, Precision::kTf32) : 0,
+      .float16_flops_per_us =
+          properties.major >= 7 ? peak_flops_per_us(rates, Precision::kFloat16) : 0,
+      .memory_bytes_per_us = memory_bytes_per_us(rates),
+      .memory_bytes = static_cast<std::int64_t>(all_bytes) / options.parts,
+      .context_bytes = static_cast<std::int64_t>(all_bytes - free_bytes) / options.parts,
+      .compute_units = part.multiprocessors(),
+      .pci_bus_id = part.pci_bus_id(),
+      .software = fmt::format(
+          "{}, CUDA {}.{}, cuDNN {}.{}.{}, {}, products in {}, timed by {}{}", driver_version(),
+          CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, cudnn / 10000, cudnn % 10000 / 100,
+          cudnn % 100, cublas_version(part.libraries().cublas), has_tf32 ? "TF32" : "float32",
+          is_profiled ? "CUPTI" : "CUDA events",
+          nvml_monitor() == nullptr ? ", without NVML, so other work on the GPU is unknown" : "")};
+  if (!part.is_whole()) {
+    facts.device_class += fmt::format("-{}sm", part.multiprocessors());
+    facts.product += fmt::format(" ({} of {} multiprocessors)", part.multiprocessors(),
+                                 properties.multiProcessorCount);
+  }
+  return facts;
+}
+
+// Says why CUDA finds no GPU, and what to do: `status` is what cudaGetDeviceCount() answered.
+std::string why_no_gpu(cudaError_t status) {
+  switch (status) {
+    case cudaSuccess:
+    case cudaErrorNoDevice:
+      return "no NVIDIA GPU was found: is one installed, and is it not hidden by "
+             "CUDA_VISIBLE_DEVICES?";
+    case cudaErrorInsufficientDriver: {
+      int version = 0;
+      cudaDriverGetVersion(&version);
+      if (version == 0) {
+        return "no NVIDIA driver was found (libcuda.so.1): on a machine with an NVIDIA GPU, "
+               "install "
+               "the driver (Debian's package nvidia-driver); in a container, run it with the GPU "
+               "(docker run --gpus all)";
+      }
+      return fmt::format(
+          "the NVIDIA driver serves CUDA {}.{}, but this program needs {}.{}: install a newer one",
+          version / 1000, version % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    }
+    default:
+      return fmt::format("the NVIDIA driver does not start: {}", cudaGetErrorString(status));
+  }
+}
 
 // Copies a pattern from one GPU to another and looks at what arrives. Where it is damaged, as
 // behind an IOMMU that translates addresses wrongly, all that is measured would mean nothing.
@@ -159,6 +175,50 @@ void connect(std::int32_t gpus) {
 
 }  // namespace
 
+CudaDevice::CudaDevice(std::shared_ptr<const GpuPart> part, const CudaOptions& options,
+                       std::string name)
+    : part_(std::move(part)),
+      tf32_(options.tf32),
+      activities_(options.activities != nullptr && options.activities->why_none().empty()
+                      ? options.activities
+                      : nullptr),
+      queue_(part_),
+      gate_(part_),
+      facts_(cuda_facts(*part_, options, std::move(name), activities_ != nullptr)) {}
+
+std::unique_ptr<Memory> CudaDevice::allocate(std::int64_t bytes, bool random) {
+  return device_memory(queue_, bytes, random);
+}
+
+std::unique_ptr<Memory> CudaDevice::allocate_on_host(std::int64_t bytes, bool pinned) {
+  part_->activate();
+  const NearCores near(facts_.pci_bus_id);
+  return pinned ? pinned_memory(bytes) : pageable_memory(bytes);
+}
+
+std::unique_ptr<OpProgram> CudaDevice::compile(const OpSite& site) {
+  part_->activate();
+  std::vector<std::unique_ptr<CudaProgram>> ways = convolution_programs(site, *part_, tf32_);
+  if (ways.empty()) {
+    std::unique_ptr<CudaProgram> product = gemm_program(site, tf32_);
+    return product != nullptr ? std::move(product) : memory_program(site);
+  }
+  std::int64_t workspace_bytes = 0;
+  for (const auto& way : ways) {
+    workspace_bytes = std::max(workspace_bytes, way->workspace_bytes());
+  }
+  std::vector<double> times_us(ways.size());
+  if (ways.size() > 1) {
+    const ProgramMemory memory(*this, site, workspace_bytes);
+    std::ranges::transform(ways, times_us.begin(),
+                           [&](const auto& way) { return trial_us(*way, memory.buffers()); });
+  }
+  const auto fastest = std::ranges::min_element(times_us) - times_us.begin();
+  return std::move(ways[static_cast<std::size_t>(fastest)]);
+}
+
+std::string CudaDevice::throttled_by() const { return describe_clock_reasons(clock_reasons_); }
+
 CudaDevices cuda_devices(const CudaOptions& options) {
   if (options.parts < 1) {
     throw Error(
@@ -179,11 +239,9 @@ CudaDevices cuda_devices(const CudaOptions& options) {
     return {.missing = failure.what()};
   }
   connect(gpus);
-  for (std::int32_t from = 0; from < gpus; ++from) {
-    for (std::int32_t to = 0; to < gpus; ++to) {
-      if (from != to) {
-        verify_copies(libraries, from, to);
-      }
+  for (std::int32_t pair = 0; pair < gpus * gpus; ++pair) {
+    if (pair / gpus != pair % gpus) {
+      verify_copies(libraries, pair / gpus, pair % gpus);
     }
   }
   CudaDevices found;

@@ -1,11 +1,13 @@
 #pragma once
 
-// A stream of a GPU as a Queue, with the handles of the libraries that enqueue on it.
+// A stream of a GPU as a Queue, with the handles of the libraries that enqueue on it; what marks
+// points in streams and holds them back; and memory of GPUs, and of the host for GPUs to copy.
 
 #include "gpu_part.hpp"
 
 #include <emplace/calibrate/compute_device.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -22,10 +24,31 @@ class CudaEvent {
 
   cudaEvent_t get() const { return event_; }
   void record(cudaStream_t stream);
+  /// Returns the time that passed between two events, both of which have been reached.
+  double us_since(const CudaEvent& before) const;
 
  private:
   std::shared_ptr<const GpuPart> part_;
   cudaEvent_t event_ = nullptr;
+};
+
+/// Holds streams back until the host lets them go, so that timed work begins once all of it is
+/// enqueued.
+class StreamGate {
+ public:
+  explicit StreamGate(std::shared_ptr<const GpuPart> part);
+  ~StreamGate();
+  StreamGate(const StreamGate&) = delete;
+  StreamGate& operator=(const StreamGate&) = delete;
+
+  /// Makes what is enqueued on `stream` from now on wait for the next open().
+  void hold(cudaStream_t stream);
+  /// Lets all go that waits.
+  void open() { opened_->fetch_add(1, std::memory_order_release); }
+
+ private:
+  std::shared_ptr<const GpuPart> part_;
+  std::atomic<std::uint32_t>* opened_ = nullptr;  // how often, in memory that GPUs read
 };
 
 /// Runs work of one GPU or part in order.
@@ -59,5 +82,15 @@ class CudaProgram : public OpProgram {
  public:
   virtual void enqueue(CudaQueue& queue, const OpBuffers& buffers) const = 0;
 };
+
+/// Returns memory of the queue's GPU, filled with random numbers if `random`; throws DeviceFailure.
+std::unique_ptr<Memory> device_memory(CudaQueue& queue, std::int64_t bytes, bool random);
+
+/// Returns memory of the host that stays where it is, which all GPUs reach; throws DeviceFailure.
+std::unique_ptr<Memory> pinned_memory(std::int64_t bytes);
+
+/// Returns memory of the host as programs usually have it, all of its pages present;
+/// throws DeviceFailure.
+std::unique_ptr<Memory> pageable_memory(std::int64_t bytes);
 
 }  // namespace emplace::calibrate

@@ -1,13 +1,9 @@
-#include "cuda_timing.hpp"
-
-#include "cuda_check.hpp"
-#include "cuda_facts.hpp"
+#include "../cpu/near_cores.hpp"
+#include "gpu_device.hpp"
 #include "gpu_monitor.hpp"
 #include "memory_kernels.hpp"
 
-#include <emplace/base/error.hpp>
 #include <emplace/base/quantiles.hpp>
-#include <emplace/calibrate/cuda_device.hpp>
 
 #include <fmt/format.h>
 
@@ -15,11 +11,10 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
-#include <deque>
-#include <exception>
-#include <iterator>
-#include <latch>
+#include <future>
+#include <limits>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -51,12 +46,6 @@ double us_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-double us_between(const CudaEvent& before, const CudaEvent& after) {
-  float ms = 0;
-  check_cuda(cudaEventElapsedTime(&ms, before.get(), after.get()), "cudaEventElapsedTime");
-  return 1000.0 * static_cast<double>(ms);
-}
-
 // An id for each run or copy that is timed, unique in the process.
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last = 0;
@@ -69,6 +58,7 @@ cudaPointerAttributes attributes_of(const void* memory) {
   return attributes;
 }
 
+// Says whether the host copies it itself.
 bool is_pageable(const void* memory) {
   return attributes_of(memory).type == cudaMemoryTypeUnregistered;
 }
@@ -79,43 +69,81 @@ std::optional<std::int32_t> gpu_of(const void* memory) {
   return attributes.type == cudaMemoryTypeDevice ? std::optional(attributes.device) : std::nullopt;
 }
 
-}  // namespace
-
-CudaTimer::CudaTimer(std::shared_ptr<const GpuPart> part,
-                     std::shared_ptr<ActivitySource> activities)
-    : part_(std::move(part)), activities_(std::move(activities)), queue_(part_), start_(part_) {}
-
-bool CudaTimer::is_profiled() const {
-  return activities_ != nullptr && profiler_failure_.empty() && activities_->why_none().empty();
+// Copies of pageable memory, each made and timed by a thread of its own.
+std::vector<std::vector<TimedRun>> time_copies_of_host(std::span<const Copy> copies,
+                                                       std::deque<CudaQueue>& queues,
+                                                       std::int32_t runs) {
+  std::barrier together(std::ssize(copies));
+  const auto copy_runs = [&](std::size_t i) {
+    // One that fails does not keep the others waiting.
+    const std::unique_ptr<decltype(together), void (*)(decltype(together)*)> leave(
+        &together, [](auto* barrier) { barrier->arrive_and_drop(); });
+    std::vector<TimedRun> timed;
+    for (std::int32_t run = 0; run < runs; ++run) {
+      together.arrive_and_wait();
+      const auto begin = Clock::now();
+      queues[i].copy(copies[i].to, copies[i].from, copies[i].bytes);
+      queues[i].finish();
+      timed.push_back({.us = us_since(begin)});
+    }
+    return timed;
+  };
+  std::vector<std::future<std::vector<TimedRun>>> threads;
+  try {
+    while (threads.size() < copies.size()) {
+      threads.push_back(std::async(std::launch::async, copy_runs, threads.size()));
+    }
+  } catch (const std::system_error& error) {
+    for (std::size_t missing = threads.size(); missing < copies.size(); ++missing) {
+      together.arrive_and_drop();
+    }
+    throw DeviceFailure(fmt::format("the system allows {} of {} threads that copies need: {}",
+                                    threads.size(), copies.size(), error.code().message()));
+  }
+  std::vector<std::vector<TimedRun>> timed;
+  timed.reserve(threads.size());
+  for (auto& thread : threads) {
+    timed.push_back(thread.get());
+  }
+  return timed;
 }
 
-void CudaTimer::cool_caches() {
+}  // namespace
+
+// Marks where work begins and ends in a stream, and names it.
+struct CudaDevice::Mark {
+  explicit Mark(const std::shared_ptr<const GpuPart>& part)
+      : before(part, true), after(part, true) {}
+
+  CudaEvent before;
+  CudaEvent after;
+  std::uint64_t id = next_id();
+};
+
+void CudaDevice::cool_caches() {
   if (cache_filler_ == nullptr) {
-    int cache_bytes = 0;
-    check_cuda(cudaDeviceGetAttribute(&cache_bytes, cudaDevAttrL2CacheSize, part_->ordinal()),
-               "cudaDeviceGetAttribute");
-    cache_filler_ =
-        device_memory(queue_, std::max(2 * std::int64_t{cache_bytes}, std::int64_t{16}), true);
+    const std::int64_t cache_bytes = part_->attribute(cudaDevAttrL2CacheSize);
+    cache_filler_ = device_memory(queue_, std::max(2 * cache_bytes, std::int64_t{16}), true);
   }
   enqueue_read(queue_.stream(), cache_filler_->data(), cache_filler_->bytes());
 }
 
-void CudaTimer::enqueue_load(const CudaProgram& program, const OpBuffers& buffers) {
+void CudaDevice::enqueue_load(const CudaProgram& program, const OpBuffers& buffers) {
   for (std::int32_t run = 0; run < kHeldRuns; ++run) {
     program.enqueue(queue_, buffers);
     enqueue_spin(queue_.stream(), kCyclesOfUnit);
   }
 }
 
-void CudaTimer::ask_for_reasons(const CudaProgram& program, const OpBuffers& buffers) {
+void CudaDevice::ask_for_reasons(const CudaProgram& program, const OpBuffers& buffers) {
   if (GpuMonitor* const monitor = nvml_monitor(); monitor != nullptr) {
     enqueue_load(program, buffers);
-    clock_reasons_ |= monitor->clock_reasons(pci_bus_id(part_->ordinal()));
+    clock_reasons_ |= monitor->clock_reasons(facts_.pci_bus_id);
     queue_.finish();
   }
 }
 
-void CudaTimer::hold_load(const CudaProgram& program, const OpBuffers& buffers) {
+void CudaDevice::hold_load(const CudaProgram& program, const OpBuffers& buffers) {
   auto* const stamps = static_cast<ClockStamp*>(stamps_->data());
   const double wanted_us = sustained_mhz_ > 0 ? kLoadUs : kFirstLoadUs;
   const auto begin = Clock::now();
@@ -131,76 +159,80 @@ void CudaTimer::hold_load(const CudaProgram& program, const OpBuffers& buffers) 
   sustained_mhz_ = mhz_between(seen[0], seen[1]);
 }
 
-void CudaTimer::hold_back(const std::function<void()>& enqueue) {
-  start_.hold(queue_.stream(), ++num_starts_);
-  try {
+void CudaDevice::begin_together(const std::function<void()>& enqueue) {
+  const std::unique_ptr<StreamGate, void (*)(StreamGate*)> open(
+      &gate_, [](StreamGate* gate) { gate->open(); });
+  enqueue();
+}
+
+void CudaDevice::hold_back(const std::function<void()>& enqueue) {
+  begin_together([&] {
+    gate_.hold(queue_.stream());
     enqueue();
-  } catch (...) {
-    start_.raise(num_starts_);
-    throw;
-  }
-  start_.raise(num_starts_);
+  });
   queue_.finish();
 }
 
-std::vector<TimedRun> CudaTimer::profiled(std::span<const std::uint64_t> ids) {
-  try {
-    const auto times = times_of_runs(activities_->take(), ids);
-    std::vector<TimedRun> runs;
-    for (const std::uint64_t id : ids) {
-      const DeviceTime& time = times.at(id);
-      runs.push_back(time.records == 0 || time.lost > 0 ? TimedRun{.quality = RunQuality::kLost}
-                                                        : TimedRun{.us = time.busy_us});
-    }
-    return runs;
-  } catch (const DeviceFailure& failure) {
-    profiler_failure_ = failure.what();
-  } catch (const Error& error) {  // records that nobody understands
-    profiler_failure_ = error.what();
+void CudaDevice::enqueue_marked(Mark& mark, CudaQueue& queue,
+                                const std::function<void()>& enqueue) {
+  mark.before.record(queue.stream());
+  if (activities_ != nullptr) {
+    const ExternalId id(*activities_, mark.id);
+    enqueue();
+  } else {
+    enqueue();
   }
-  return std::vector<TimedRun>(ids.size(), {.quality = RunQuality::kLost});
+  mark.after.record(queue.stream());
 }
 
-std::vector<TimedRun> CudaTimer::time_some(const CudaProgram& program, const OpBuffers& buffers,
-                                           std::int32_t runs, Caches caches) {
+std::vector<TimedRun> CudaDevice::times_of(const std::deque<Mark>& marks) {
+  std::vector<TimedRun> runs;
+  if (activities_ != nullptr) {
+    std::vector<std::uint64_t> ids;
+    ids.reserve(marks.size());
+    for (const Mark& mark : marks) {
+      ids.push_back(mark.id);
+    }
+    try {
+      const auto times = times_of_runs(activities_->take(), ids);
+      for (const std::uint64_t id : ids) {
+        const DeviceTime& time = times.at(id);
+        const bool is_lost = time.records == 0 || time.lost > 0;
+        runs.push_back(is_lost ? TimedRun{.quality = RunQuality::kLost}
+                               : TimedRun{.us = time.busy_us});
+      }
+      return runs;
+    } catch (const std::runtime_error& failure) {  // or records that nobody understands
+      facts_.software += fmt::format("; CUPTI failed, then CUDA events timed: {}", failure.what());
+      activities_ = nullptr;
+      runs.clear();
+    }
+  }
+  for (const Mark& mark : marks) {  // events have seen the same runs
+    runs.push_back({.us = mark.after.us_since(mark.before)});
+  }
+  return runs;
+}
+
+std::vector<TimedRun> CudaDevice::time_some(const CudaProgram& program, const OpBuffers& buffers,
+                                            std::int32_t runs, Caches caches) {
   auto* const stamps = static_cast<ClockStamp*>(stamps_->data());
-  const bool by_profiler = is_profiled();
-  std::deque<CudaEvent> befores;
-  std::deque<CudaEvent> afters;
-  std::vector<std::uint64_t> ids;
+  std::deque<Mark> marks;
   for (std::int32_t run = 0; run < runs; ++run) {
-    befores.emplace_back(part_, true);
-    afters.emplace_back(part_, true);
-    ids.push_back(next_id());
+    marks.emplace_back(part_);
   }
   hold_back([&] {
-    for (std::size_t run = 0; run < ids.size(); ++run) {
+    for (std::size_t run = 0; run < marks.size(); ++run) {
       enqueue_stamp(queue_.stream(), &stamps[2 * run]);
       if (caches == Caches::kCold) {
         cool_caches();
       }
-      befores[run].record(queue_.stream());
-      if (by_profiler) {
-        const ExternalId id(*activities_, ids[run]);
-        program.enqueue(queue_, buffers);
-      } else {
-        program.enqueue(queue_, buffers);
-      }
-      afters[run].record(queue_.stream());
+      enqueue_marked(marks[run], queue_, [&] { program.enqueue(queue_, buffers); });
       enqueue_stamp(queue_.stream(), &stamps[2 * run + 1]);
     }
   });
-  std::vector<TimedRun> timed;
-  if (by_profiler) {
-    timed = profiled(ids);
-  }
-  if (!by_profiler || !profiler_failure_.empty()) {  // events have seen the same runs
-    timed.clear();
-    for (std::size_t run = 0; run < ids.size(); ++run) {
-      timed.push_back({.us = us_between(befores[run], afters[run])});
-    }
-  }
-  std::vector<ClockStamp> seen(2 * ids.size());
+  std::vector<TimedRun> timed = times_of(marks);
+  std::vector<ClockStamp> seen(2 * marks.size());
   check_cuda(cudaMemcpy(seen.data(), stamps, seen.size() * sizeof(ClockStamp), cudaMemcpyDefault),
              "cudaMemcpy");
   for (std::size_t run = 0; run < timed.size(); ++run) {
@@ -212,8 +244,9 @@ std::vector<TimedRun> CudaTimer::time_some(const CudaProgram& program, const OpB
   return timed;
 }
 
-std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpBuffers& buffers,
-                                           std::int32_t runs, Caches caches) {
+std::vector<TimedRun> CudaDevice::time_runs(OpProgram& any, const OpBuffers& buffers,
+                                            std::int32_t runs, Caches caches) {
+  const auto& program = static_cast<const CudaProgram&>(any);
   part_->activate();
   if (stamps_ == nullptr) {
     stamps_ = device_memory(queue_, std::int64_t{sizeof(ClockStamp)} * 2 * kHeldRuns, false);
@@ -237,122 +270,42 @@ std::vector<TimedRun> CudaTimer::time_runs(const CudaProgram& program, const OpB
   return timed;
 }
 
-// A stream of its own for each copy, with what tells its times.
-struct CudaTimer::Lane {
-  explicit Lane(const std::shared_ptr<const GpuPart>& gpu)
-      : part(gpu), queue(gpu), before(gpu, true), after(gpu, true) {}
-
-  std::shared_ptr<const GpuPart> part;
-  CudaQueue queue;
-  CudaEvent before;
-  CudaEvent after;
-  std::uint64_t id = 0;
-};
-
-std::vector<std::vector<TimedRun>> CudaTimer::time_copies_of_host(
-    std::span<const Copy> copies, std::span<const std::unique_ptr<Lane>> lanes, std::int32_t runs) {
-  std::vector<std::vector<TimedRun>> timed(copies.size());
-  std::barrier start(std::ssize(copies));
-  std::vector<std::exception_ptr> failures(copies.size());
-  // Nobody waits for a thread that cannot be started.
-  std::latch begun(1);
-  bool all_are_there = false;
-  std::vector<std::jthread> threads;
-  const auto copy_runs = [&](std::size_t i) {
-    begun.wait();
-    if (all_are_there) {
-      for (std::int32_t run = 0; run < runs; ++run) {
-        start.arrive_and_wait();
-        const auto begin = Clock::now();
-        try {
-          lanes[i]->queue.copy(copies[i].to, copies[i].from, copies[i].bytes);
-          lanes[i]->queue.finish();
-        } catch (...) {
-          failures[i] = std::current_exception();
-        }
-        timed[i].push_back({.us = us_since(begin)});
-      }
-    }
-  };
-  try {
-    while (threads.size() < copies.size()) {
-      threads.emplace_back(copy_runs, threads.size());
-    }
-    all_are_there = true;
-  } catch (const std::system_error& error) {
-    begun.count_down();
-    throw DeviceFailure(fmt::format("the system allows {} of {} threads that copies need: {}",
-                                    threads.size(), copies.size(), error.code().message()));
-  }
-  begun.count_down();
-  threads.clear();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure != nullptr) {
-      std::rethrow_exception(failure);
-    }
-  }
-  return timed;
-}
-
-std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> copies,
-                                                          std::int32_t runs) {
-  std::vector<std::unique_ptr<Lane>> lanes;
+std::vector<std::vector<TimedRun>> CudaDevice::time_copies(std::span<const Copy> copies,
+                                                           std::int32_t runs) {
+  const NearCores near(facts_.pci_bus_id);
+  std::deque<CudaQueue> queues;  // one for each copy
   bool is_by_host = false;
   for (const Copy& copy : copies) {
-    auto gpu = gpu_of(copy.from);
-    gpu = gpu ? gpu : gpu_of(copy.to);
-    lanes.push_back(
-        std::make_unique<Lane>(!gpu || *gpu == part_->ordinal() ? part_ : part_->whole_gpu(*gpu)));
-    lanes.back()->queue.copy(copy.to, copy.from, copy.bytes);  // the first copy sets things up
+    const std::optional<std::int32_t> from = gpu_of(copy.from);
+    const std::int32_t gpu = from ? *from : gpu_of(copy.to).value_or(part_->ordinal());
+    queues.emplace_back(gpu == part_->ordinal() ? part_ : part_->whole_gpu(gpu));
+    queues.back().copy(copy.to, copy.from, copy.bytes);  // the first copy sets things up
     is_by_host = is_by_host || is_pageable(copy.to) || is_pageable(copy.from);
   }
-  for (const auto& lane : lanes) {
-    lane->queue.finish();
+  for (CudaQueue& queue : queues) {
+    queue.finish();
   }
   if (is_by_host) {
-    return time_copies_of_host(copies, lanes, runs);
+    return time_copies_of_host(copies, queues, runs);
   }
   std::vector<std::vector<TimedRun>> timed(copies.size());
   for (std::int32_t run = 0; run < runs; ++run) {
-    // Held back until all copies are enqueued, so that they begin together.
-    ++num_starts_;
-    try {
+    std::deque<Mark> marks;
+    for (const CudaQueue& queue : queues) {
+      marks.emplace_back(queue.shared_part());
+    }
+    begin_together([&] {
       for (std::size_t i = 0; i < copies.size(); ++i) {
-        Lane& lane = *lanes[i];
-        lane.id = next_id();
-        lane.part->activate();
-        start_.hold(lane.queue.stream(), num_starts_);
-        lane.before.record(lane.queue.stream());
-        if (is_profiled()) {
-          const ExternalId id(*activities_, lane.id);
-          lane.queue.copy(copies[i].to, copies[i].from, copies[i].bytes);
-        } else {
-          lane.queue.copy(copies[i].to, copies[i].from, copies[i].bytes);
-        }
-        lane.after.record(lane.queue.stream());
+        queues[i].part().activate();
+        gate_.hold(queues[i].stream());
+        enqueue_marked(marks[i], queues[i],
+                       [&] { queues[i].copy(copies[i].to, copies[i].from, copies[i].bytes); });
       }
-    } catch (...) {
-      start_.raise(num_starts_);
-      throw;
+    });
+    for (CudaQueue& queue : queues) {
+      queue.finish();
     }
-    start_.raise(num_starts_);
-    for (const auto& lane : lanes) {
-      lane->queue.finish();
-    }
-    std::vector<TimedRun> of_copies;
-    const bool by_profiler = is_profiled();
-    if (by_profiler) {
-      std::vector<std::uint64_t> ids;
-      std::ranges::transform(lanes, std::back_inserter(ids),
-                             [](const auto& lane) { return lane->id; });
-      of_copies = profiled(ids);
-    }
-    if (!by_profiler || !profiler_failure_.empty()) {
-      of_copies.clear();
-      std::ranges::transform(lanes, std::back_inserter(of_copies), [](const auto& lane) {
-        return TimedRun{.us = us_between(lane->before, lane->after)};
-      });
-    }
+    const std::vector<TimedRun> of_copies = times_of(marks);
     for (std::size_t i = 0; i < copies.size(); ++i) {
       timed[i].push_back(of_copies[i]);
     }
@@ -360,7 +313,28 @@ std::vector<std::vector<TimedRun>> CudaTimer::time_copies(std::span<const Copy> 
   return timed;
 }
 
-double CudaTimer::chain_us(int kernels, int units) {
+double CudaDevice::trial_us(const CudaProgram& program, const OpBuffers& buffers) {
+  constexpr int kTrialRuns = 3;
+  CudaEvent before(part_, true);
+  CudaEvent after(part_, true);
+  double best = std::numeric_limits<double>::infinity();
+  try {
+    for (int run = 0; run <= kTrialRuns; ++run) {
+      before.record(queue_.stream());
+      program.enqueue(queue_, buffers);
+      after.record(queue_.stream());
+      queue_.finish();
+      if (run > 0) {  // the first loads the kernel
+        best = std::min(best, after.us_since(before));
+      }
+    }
+  } catch (const DeviceFailure&) {
+    queue_.finish();  // throws if the GPU itself is lost
+  }
+  return best;
+}
+
+double CudaDevice::chain_us(int kernels, int units) {
   CudaEvent before(part_, true);
   CudaEvent after(part_, true);
   hold_back([&] {
@@ -370,10 +344,10 @@ double CudaTimer::chain_us(int kernels, int units) {
     }
     after.record(queue_.stream());
   });
-  return us_between(before, after);
+  return after.us_since(before);
 }
 
-Launch CudaTimer::launches() {
+Launch CudaDevice::launches() {
   part_->activate();
   chain_us(kLaunches / 4, 4);  // to have the clocks of a load
   std::vector<double> gaps_us;
@@ -391,7 +365,12 @@ Launch CudaTimer::launches() {
   return {.gap_us = upper_median(std::move(gaps_us)), .host_us = us_since(begin) / kLaunches};
 }
 
-double CudaTimer::message_us(CudaTimer& other) {
+std::optional<double> CudaDevice::message_us(ComputeDevice& any) {
+  auto* const gpu = dynamic_cast<CudaDevice*>(&any);
+  if (gpu == nullptr) {
+    return std::nullopt;
+  }
+  CudaDevice& other = *gpu;
   constexpr std::int64_t kBytes = 4;
   part_->activate();
   const std::unique_ptr<Memory> here = device_memory(queue_, kBytes, false);
@@ -424,7 +403,7 @@ double CudaTimer::message_us(CudaTimer& other) {
     after.record(queue_.stream());
   });
   other.queue_.finish();
-  return us_between(before, after) / (2 * kMessages);
+  return after.us_since(before) / (2 * kMessages);
 }
 
 }  // namespace emplace::calibrate

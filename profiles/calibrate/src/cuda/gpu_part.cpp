@@ -1,30 +1,20 @@
 #include "gpu_part.hpp"
 
-#include "cuda_check.hpp"
-
 #include <emplace/base/error.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <utility>
 
 namespace emplace::calibrate {
-namespace {
-
-std::int32_t multiprocessors_of(std::int32_t ordinal) {
-  int count = 0;
-  check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, ordinal),
-             "cudaDeviceGetAttribute");
-  return count;
-}
-
-}  // namespace
-
 GpuPart::GpuPart(std::shared_ptr<const CudaLibraries> libraries, std::int32_t ordinal)
     : libraries_(std::move(libraries)),
       ordinal_(ordinal),
-      multiprocessors_(multiprocessors_of(ordinal)) {}
+      multiprocessors_(attribute(cudaDevAttrMultiProcessorCount)) {}
 
 GpuPart::~GpuPart() {
   if (context_ != nullptr) {
@@ -36,10 +26,7 @@ std::vector<std::shared_ptr<const GpuPart>> GpuPart::split(
     const std::shared_ptr<const CudaLibraries>& libraries, std::int32_t ordinal,
     std::int32_t count) {
   const Driver& driver = libraries->driver;
-  if (driver.device_get_resource == nullptr || driver.split_by_count == nullptr ||
-      driver.generate_description == nullptr || driver.green_context_create == nullptr ||
-      driver.green_context_destroy == nullptr || driver.green_context_stream_create == nullptr ||
-      driver.context_of_green == nullptr || driver.set_current == nullptr) {
+  if (!driver.has_green_contexts) {
     throw DeviceFailure("the NVIDIA driver can't cut a GPU into parts: it has no green contexts");
   }
   check_cuda(cudaSetDevice(ordinal), "cudaSetDevice");
@@ -49,28 +36,19 @@ std::vector<std::shared_ptr<const GpuPart>> GpuPart::split(
   CUdevResource whole{};
   check_cuda(driver, driver.device_get_resource(device, &whole, CU_DEV_RESOURCE_TYPE_SM),
              "cuDeviceGetDevResource");
-  auto found = static_cast<unsigned>(count);
-  const unsigned least = whole.sm.smCount / found;
-  const auto refuse = [&] {
-    throw Error(ErrorCode::kUsage, fmt::format("GPU {} of {} multiprocessors can't be cut into {} "
-                                               "parts",
-                                               ordinal, whole.sm.smCount, count));
-  };
-  if (least == 0) {
-    refuse();
-  }
-  std::vector<CUdevResource> shares(found);
-  check_cuda(driver, driver.split_by_count(shares.data(), &found, &whole, nullptr, 0, least),
-             "cuDevSmResourceSplitByCount");
+  const auto wanted = static_cast<unsigned>(count);
+  std::vector<CUdevResource> shares(wanted);
   // The driver rounds the size of parts up to whole clusters, after which there may be too few.
-  for (unsigned size = least; found < static_cast<unsigned>(count) && size > 1;) {
-    --size;
-    found = static_cast<unsigned>(count);
+  unsigned found = 0;
+  for (unsigned size = whole.sm.smCount / wanted; found < wanted && size > 0; --size) {
+    found = wanted;
     check_cuda(driver, driver.split_by_count(shares.data(), &found, &whole, nullptr, 0, size),
                "cuDevSmResourceSplitByCount");
   }
-  if (found < static_cast<unsigned>(count)) {
-    refuse();
+  if (found < wanted) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("GPU {} of {} multiprocessors can't be cut into {} parts", ordinal,
+                            whole.sm.smCount, count));
   }
   std::vector<std::shared_ptr<const GpuPart>> parts;
   for (CUdevResource& share : shares) {
@@ -88,6 +66,21 @@ std::vector<std::shared_ptr<const GpuPart>> GpuPart::split(
     parts.push_back(std::move(part));
   }
   return parts;
+}
+
+std::int32_t GpuPart::attribute(cudaDeviceAttr name) const {
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, name, ordinal_), "cudaDeviceGetAttribute");
+  return value;
+}
+
+std::string GpuPart::pci_bus_id() const {
+  std::array<char, 32> id{};
+  check_cuda(cudaDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), ordinal_),
+             "cudaDeviceGetPCIBusId");
+  std::string text(id.data());
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
 void GpuPart::activate() const {

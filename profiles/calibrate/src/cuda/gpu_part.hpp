@@ -2,24 +2,14 @@
 
 // A GPU of this machine, or a part of one: where streams are made.
 
-#include "cublas_library.hpp"
-#include "cudnn_library.hpp"
-#include "driver.hpp"
-
-#include <cuda_runtime_api.h>
+#include "cuda_libraries.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace emplace::calibrate {
-
-/// Holds the libraries that GPUs need.
-struct CudaLibraries {
-  Driver driver{};
-  CublasLibrary cublas{};
-  CudnnLibrary cudnn{};
-};
 
 /// Makes the streams of a GPU or of a part of one. A stream of a part runs kernels on the part's
 /// multiprocessors. cuDNN's plans are made for the whole GPU.
@@ -40,6 +30,10 @@ class GpuPart {
   std::int32_t ordinal() const { return ordinal_; }
   std::int32_t multiprocessors() const { return multiprocessors_; }
   bool is_whole() const { return context_ == nullptr; }
+  /// Returns an attribute of the whole GPU.
+  std::int32_t attribute(cudaDeviceAttr name) const;
+  /// Returns the GPU's address on the PCI bus, as Linux names it: "0000:3b:00.0".
+  std::string pci_bus_id() const;
 
   /// Makes this that which this thread's calls mean: streams and events are of it.
   void activate() const;

@@ -119,22 +119,28 @@ __device__ uint4 folded(uint4 word) {
   return word;
 }
 
+// Calls body(k, place, bytes) for the words of this thread in the part of its block.
+template <class Body>
+__device__ void for_words(const Stream& stream, const Body& body) {
+  char* const begin = stream.begin_of(blockIdx.x);
+  const std::int64_t bytes = stream.bytes_of(blockIdx.x);
+#pragma unroll
+  for (unsigned k = 0; k < kWords; ++k) {
+    const std::int64_t at = 16 * std::int64_t{threadIdx.x + k * blockDim.x};
+    if (at < bytes) {
+      body(k, begin + at, bytes - at);
+    }
+  }
+}
+
 // A block takes a part. Its threads keep what they read in registers.
 template <bool kFolds>
 __global__ void __launch_bounds__(kThreads) walk(const Streams streams) {
-  const std::int64_t part = blockIdx.x;
   uint4 words[kWords] = {};
   for (std::size_t i = 0; i < streams.num_read; ++i) {
-    const Stream& stream = streams.all[i];
-    const char* const from = stream.begin_of(part);
-    const std::int64_t bytes = stream.bytes_of(part);
-#pragma unroll
-    for (unsigned k = 0; k < kWords; ++k) {
-      const std::int64_t at = 16 * std::int64_t{threadIdx.x + k * blockDim.x};
-      if (at < bytes) {
-        combine(words[k], read<uint4>(from + at, bytes - at));
-      }
-    }
+    for_words(streams.all[i], [&](unsigned k, const char* from, std::int64_t bytes) {
+      combine(words[k], read<uint4>(from, bytes));
+    });
   }
   if (kFolds) {
     uint4 all = words[0];
@@ -149,16 +155,8 @@ __global__ void __launch_bounds__(kThreads) walk(const Streams streams) {
     }
   }
   for (std::size_t i = streams.num_read; i < streams.count; ++i) {
-    const Stream& stream = streams.all[i];
-    char* const to = stream.begin_of(part);
-    const std::int64_t bytes = stream.bytes_of(part);
-#pragma unroll
-    for (unsigned k = 0; k < kWords; ++k) {
-      const std::int64_t at = 16 * std::int64_t{threadIdx.x + k * blockDim.x};
-      if (at < bytes) {
-        write(to + at, bytes - at, words[k]);
-      }
-    }
+    for_words(streams.all[i],
+              [&](unsigned k, char* to, std::int64_t bytes) { write(to, bytes, words[k]); });
   }
 }
 

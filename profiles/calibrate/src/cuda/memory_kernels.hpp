@@ -2,7 +2,7 @@
 
 // Kernels that move memory: those that prepare measurements, and ops that memory bounds.
 
-#include "../gpu_clock.hpp"
+#include "../device_figures.hpp"
 #include "../memory_site.hpp"
 
 #include <cuda_runtime_api.h>

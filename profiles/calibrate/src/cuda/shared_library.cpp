@@ -2,13 +2,14 @@
 
 #include <emplace/calibrate/compute_device.hpp>
 
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 namespace emplace::calibrate {
@@ -21,22 +22,11 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// The folders of a path list: "/a:/b".
-std::vector<std::string> folders_in(std::string_view list) {
-  std::vector<std::string> folders;
-  while (!list.empty()) {
-    const std::size_t end = list.find(':');
-    if (end != 0) {
-      folders.emplace_back(list.substr(0, end));
-    }
-    list.remove_prefix(end == std::string_view::npos ? list.size() : end + 1);
-  }
-  return folders;
-}
-
 // Where to look, in order; "" is wherever the loader looks.
 std::vector<std::string> places() {
-  std::vector<std::string> found = folders_in(variable(kFoldersVariable));
+  std::vector<std::string> found;  // of a path list: "/a:/b"
+  boost::split(found, variable(kFoldersVariable), boost::is_any_of(":"));
+  std::erase(found, "");
   found.emplace_back();
   for (const char* root : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const std::string folder = variable(root); !folder.empty()) {

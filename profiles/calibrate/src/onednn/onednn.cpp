@@ -1,9 +1,7 @@
 // The only place that calls oneDNN. Its primitives are made once; tensors are copied to the layouts
 // that they like best and back in each run, which is part of what an op takes.
 
-#include "../cpu/library.hpp"
-
-#include <emplace/calibrate/compute_device.hpp>
+#include "../cpu/cpu_program.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -61,7 +59,7 @@ struct Argument {
   bool is_copied() const { return plain != wanted; }
 };
 
-class OnednnOp final : public BinaryOp {
+class OnednnOp final : public CpuProgram {
  public:
   // `arguments` are the two inputs and the result.
   OnednnOp(dnnl::primitive primitive, const memory::desc& scratchpad,
@@ -84,12 +82,12 @@ class OnednnOp final : public BinaryOp {
   std::int64_t workspace_bytes() const override { return workspace_bytes_; }
   std::string_view library() const override { return "onednn"; }
 
-  void run(const CoreTeam& team, const void* first, const void* second, void* result,
-           void* workspace) override {
+  void run(const CoreTeam& team, const OpBuffers& buffers) override {
     const ThreadCount threads(team.cores());
     dnnl::stream stream(cpu_engine());
-    char* scratch = static_cast<char*>(workspace);
-    const std::array<void*, 3> data{const_cast<void*>(first), const_cast<void*>(second), result};
+    char* scratch = static_cast<char*>(buffers.workspace);
+    const std::array<void*, 3> data{const_cast<void*>(buffers.inputs[0]),
+                                    const_cast<void*>(buffers.inputs[1]), buffers.outputs[0]};
     std::unordered_map<int, memory> seen;
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       const Argument& argument = arguments_[i];
@@ -108,7 +106,7 @@ class OnednnOp final : public BinaryOp {
                  memory(scratchpad_, cpu_engine(), scratch + scratchpad_offset_));
     primitive_.execute(stream, seen);
     if (const Argument& made = arguments_[2]; made.is_copied()) {
-      memory plain(made.plain, cpu_engine(), result);
+      memory plain(made.plain, cpu_engine(), data[2]);
       made.copy.execute(stream, seen.at(made.name), plain);
     }
     stream.wait();
@@ -169,7 +167,7 @@ struct Convolution {
             cpu_engine()};
   }
 
-  std::unique_ptr<BinaryOp> make_forward() const {
+  std::unique_ptr<CpuProgram> make_forward() const {
     const auto made = forward();
     return std::make_unique<OnednnOp>(
         dnnl::convolution_forward(made), made.scratchpad_desc(),
@@ -178,7 +176,7 @@ struct Convolution {
                    Argument{DNNL_ARG_DST, plain_y, made.dst_desc()}});
   }
 
-  std::unique_ptr<BinaryOp> make_backward_data() const {
+  std::unique_ptr<CpuProgram> make_backward_data() const {
     const dnnl::convolution_backward_data::primitive_desc made(
         {dnnl::algorithm::convolution_direct, any_x, any_filters, any_y, strides, dilations, before,
          after},
@@ -190,7 +188,7 @@ struct Convolution {
                    Argument{DNNL_ARG_DIFF_SRC, plain_x, made.diff_src_desc()}});
   }
 
-  std::unique_ptr<BinaryOp> make_backward_filter() const {
+  std::unique_ptr<CpuProgram> make_backward_filter() const {
     const dnnl::convolution_backward_weights::primitive_desc made(
         {dnnl::algorithm::convolution_direct, any_x, any_filters, any_y, strides, dilations, before,
          after},
@@ -221,8 +219,8 @@ memory::desc matrices(std::int64_t batch, std::int64_t rows, std::int64_t column
 
 }  // namespace
 
-std::unique_ptr<BinaryOp> make_onednn_convolution(const ConvolutionSite& site,
-                                                  const CoreTeam& team) {
+std::unique_ptr<CpuProgram> make_onednn_convolution(const ConvolutionSite& site,
+                                                    const CoreTeam& team) {
   const auto type = type_of(site.type);
   if (!type) {
     return nullptr;
@@ -244,7 +242,7 @@ std::unique_ptr<BinaryOp> make_onednn_convolution(const ConvolutionSite& site,
   return nullptr;
 }
 
-std::unique_ptr<BinaryOp> make_onednn_gemm(const GemmSite& site, const CoreTeam& team) {
+std::unique_ptr<CpuProgram> make_onednn_gemm(const GemmSite& site, const CoreTeam& team) {
   const auto type = type_of(site.type);
   if (!type) {
     return nullptr;

@@ -1,6 +1,12 @@
 #pragma once
 
-// What a GPU did and when, as CUPTI, the profiling library of the CUDA toolkit, recorded it.
+// What a GPU did and when, as CUPTI, the profiling library of the CUDA toolkit, records it.
+//
+//   const auto source = open_cupti();            // before the first CUDA call of the program
+//   { const ExternalId id(*source, 42); launch_the_op(); }
+//   synchronize_all_devices();
+//   const auto times = device_times(source->take());
+//   times.at(42).busy_us;
 //
 // From op to time: a program names the work of each op by an external id (ActivitySource::push),
 // CUPTI links the id to the calls made meanwhile, and each call to the kernels, copies and fills
@@ -10,12 +16,20 @@
 //
 // Times are nanoseconds of one clock, that of the CPU; those of a GPU are interpolated onto it, so
 // a kernel may seem to start before its launch: the order of times does not show cause and effect.
-// Functions here are thread-safe. All are linear in the records except for sorting.
+// Functions of logs are thread-safe, and linear in the records except for sorting.
+//
+// CUPTI allows one profiler in a process: under Nsight, compute-sanitizer or another tool the
+// source records nothing and says so, and the program continues without. Reading counters would
+// need privileges; nothing here does. A process that was traced stays slower even after the source
+// is gone, so time the host's work (launches) in a run without one.
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace emplace::calibrate {
@@ -71,13 +85,17 @@ struct NvlinkActivity {
   bool through_switch = false;
 };
 
-/// What was recorded, by kind, each in the order of CUPTI's buffers (not of time).
-struct ActivityLog {
-  std::vector<DeviceWork> work{};
-  std::vector<ExternalLink> links{};
+/// What was recorded of the machine, in the order of CUPTI's buffers.
+struct MachineLog {
   std::vector<DeviceActivity> devices{};
   std::vector<PcieActivity> pcie{};
   std::vector<NvlinkActivity> nvlinks{};
+};
+
+/// What was recorded of its work, by kind, each in the order of CUPTI's buffers (not of time).
+struct ActivityLog {
+  std::vector<DeviceWork> work{};
+  std::vector<ExternalLink> links{};
 
   /// Work without a plausible time, which is not listed above: start or end is 0 (CUPTI's device
   /// buffers were full), or end is before start. One correlation id each.
@@ -101,5 +119,50 @@ std::map<std::uint64_t, DeviceTime> device_times(const ActivityLog& log);
 /// because their ids are unknown.
 std::map<std::uint64_t, DeviceTime> times_of_runs(const ActivityLog& log,
                                                   std::span<const std::uint64_t> ids);
+
+/// Returns a sentence for each GPU, PCIe connection of a GPU and set of NVLinks that `log` has a
+/// record of; empty if there is none. Each is named once, however often it was recorded.
+std::string describe_machine(const MachineLog& log);
+
+/// Records what GPUs do while it lives; this one records nothing.
+class ActivitySource {
+ public:
+  /// Makes a source that records nothing because of `why_none`.
+  explicit ActivitySource(std::string why_none = "") : why_none_(std::move(why_none)) {}
+  virtual ~ActivitySource() = default;
+  ActivitySource(const ActivitySource&) = delete;
+  ActivitySource& operator=(const ActivitySource&) = delete;
+
+  /// Returns why nothing is recorded, or nothing if all is well.
+  const std::string& why_none() const { return why_none_; }
+  /// Gives the calling thread's launches the external id `id` until the matching pop(); throws
+  /// DeviceFailure (compute_device.hpp) if CUPTI refuses, as take() does.
+  virtual void push(std::uint64_t /*id*/) {}
+  virtual void pop() {}
+  /// Returns what was recorded since the last call. Requires: the devices have been synchronised;
+  /// otherwise work in flight is missing.
+  virtual ActivityLog take() { return {}; }
+  /// Returns what was recorded of the machine so far.
+  virtual MachineLog machine() const { return {}; }
+
+ private:
+  std::string why_none_;
+};
+
+/// Gives its thread's launches an external id while it lives.
+class ExternalId {
+ public:
+  ExternalId(ActivitySource& source, std::uint64_t id) : source_(source) { source_.push(id); }
+  ~ExternalId() { source_.pop(); }
+  ExternalId(const ExternalId&) = delete;
+  ExternalId& operator=(const ExternalId&) = delete;
+
+ private:
+  ActivitySource& source_;
+};
+
+/// Returns CUPTI, its library opened by name, or, where that fails, a source that records nothing
+/// and says why. One at a time in a process.
+std::unique_ptr<ActivitySource> open_cupti();
 
 }  // namespace emplace::calibrate

@@ -1,7 +1,8 @@
 #pragma once
 
-// A whole calibration: measures the ops that graphs need on each device, launches, and copies
-// between devices, and makes a cluster of it on which the simulator predicts this machine.
+// A whole calibration: opens the devices of this machine, measures the ops that graphs need on
+// each, launches, and copies between devices, and makes a cluster of it on which the simulator
+// predicts this machine.
 
 #include <emplace/calibrate/compute_device.hpp>
 #include <emplace/calibrate/copy_fit.hpp>
@@ -9,6 +10,7 @@
 #include <emplace/calibrate/sampling.hpp>
 #include <emplace/profiles/cluster.hpp>
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,5 +68,21 @@ CalibratedMachine calibrate(std::span<ComputeDevice* const> devices, std::span<c
 /// Returns how much of a copy of pinned host memory to `device` and of runs of `program` is hidden
 /// behind the other when both run at once: (t_op + t_copy - t_both) / min(t_op, t_copy).
 double measure_overlap(ComputeDevice& device, const OpSite& site, const SamplingOptions& options);
+
+/// Says which devices to use, and how.
+struct MachineOptions {
+  /// Comma-separated: "gpu" (all of them), "cpu", and either cut into parts of one size: "gpu/2",
+  /// "cpu/4".
+  std::string devices = "gpu,cpu";
+  bool full_precision = false;  ///< float32 on GPUs that could round factors to TF32
+};
+
+/// Opens devices, GPUs first, and measures launches, copies and `sites` on them as calibrate()
+/// does. `options.launches` is set here. `warn` gets what makes the result worse than it could be.
+/// Throws as calibrate() does, and kUsage where `devices` names none, or where there is no GPU but
+/// one is asked for; the message says what is missing, how to get it, and how to go on without.
+CalibratedMachine calibrate_machine(const MachineOptions& machine, std::span<const OpSite> sites,
+                                    CalibrationOptions options, const Progress& progress,
+                                    const std::function<void(const std::string&)>& warn);
 
 }  // namespace emplace::calibrate

@@ -49,7 +49,6 @@ struct DeviceFacts {
   std::int64_t memory_bytes = 0;    ///< that a program may use, with its context
   std::int64_t context_bytes = 0;   ///< of these, what was in use when the context had started
   std::int32_t compute_units = 1;   ///< multiprocessors or cores
-  std::int32_t copy_engines = 0;    ///< of a GPU
   std::string pci_bus_id{};         ///< of a GPU, as Linux names it: "0000:3b:00.0"
   /// Driver, libraries and their versions, precision, for provenance: "driver 580.159,
   /// cuDNN 9.13".
@@ -59,9 +58,14 @@ struct DeviceFacts {
 /// Owns memory of a device (or pinned or pageable memory of the host) and gives it back.
 class Memory {
  public:
-  virtual ~Memory() = default;
-  virtual void* data() const = 0;
-  virtual std::int64_t bytes() const = 0;
+  /// Takes `bytes` bytes, which `free` gives back.
+  Memory(void* data, std::int64_t bytes, void (*free)(void*)) : data_(data, free), bytes_(bytes) {}
+  void* data() const { return data_.get(); }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::unique_ptr<void, void (*)(void*)> data_;
+  std::int64_t bytes_;
 };
 
 /// What a program reads and writes: addresses in the device's memory.
@@ -159,5 +163,8 @@ class ComputeDevice {
   /// Returns why runs were throttled so far: "power cap"; empty if nobody knows, or none was.
   virtual std::string throttled_by() const { return ""; }
 };
+
+/// Says whether a device is a GPU, or a part of one.
+inline bool is_gpu(const ComputeDevice* device) { return device->facts().kind == DeviceKind::kGpu; }
 
 }  // namespace emplace::calibrate

@@ -8,7 +8,7 @@
 // Convolutions run on cuDNN, matrix products on cuBLAS, and ops that memory bounds on kernels that
 // only move memory.
 
-#include <emplace/calibrate/activity_source.hpp>
+#include <emplace/calibrate/activity.hpp>
 #include <emplace/calibrate/compute_device.hpp>
 
 #include <memory>

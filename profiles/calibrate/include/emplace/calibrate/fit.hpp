@@ -35,22 +35,13 @@ inline constexpr double kHuberBound = 0.05;
 /// The least number of distinct shapes for which a class gets its own roofline.
 inline constexpr std::size_t kMinFitShapes = 5;
 
-/// What a profile contains in addition to what is fitted.
-struct ProfileHeader {
-  std::string name{};     ///< DeviceProfile::name: "h200-measured"
-  std::string summary{};  ///< one line
-  std::string date{};     ///< ISO 8601, of the measurement
-  std::string source{};   ///< Provenance::source: what was run
-  std::string clocks{};   ///< Calibration::clocks
-  double launch_us = 0;   ///< DeviceProfile::launch_us, as measured
-};
-
-/// Returns the profile of the device that `facts` describes. Peaks are those of `facts`, or higher
+/// Returns the profile of the device that `facts` describes, measured by `emplace calibrate` at
+/// `date` (ISO 8601), when launches took `launch_us`. Peaks are those of `facts`, or higher
 /// if a sample exceeded them; the notes name it. Samples without a kept run are left out. Products
 /// of float32 were in TF32 if `facts` have a peak for it. Classes with fewer shapes than
 /// kMinFitShapes have no roofline, and the notes say so; with fewer in all classes together, the
 /// fallback is a guess. Requires: positive peaks; at most one sample for each key.
 DeviceProfile fit_device_profile(const DeviceFacts& facts, std::span<const OpSample> samples,
-                                 const ProfileHeader& header);
+                                 const std::string& date, double launch_us);
 
 }  // namespace emplace::calibrate

@@ -37,9 +37,7 @@ inline constexpr double kProxyDeviation = 0.2;
 /// How well the cases of a class are predicted.
 struct FitReport {
   OpClass op_class = OpClass::kOther;
-  std::string which{};  ///< of the class, in words; empty: all of it
-  Roofline roofline{};
-  std::string proxy{};         ///< as CostCase::proxy
+  CostCase which{};            ///< which of the class, with its roofline and proxy
   PredictionError errors{};    ///< of the samples fitted to
   PredictionError held_out{};  ///< of shapes left out
 };

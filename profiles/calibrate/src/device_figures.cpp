@@ -1,4 +1,6 @@
-#include "peak_rates.hpp"
+#include "device_figures.hpp"
+
+#include <emplace/base/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -6,6 +8,9 @@
 
 namespace emplace::calibrate {
 namespace {
+
+// So many that the first and the last do not count, and so few that a stream takes them all.
+constexpr int kChain = 200;
 
 // FLOP that a multiprocessor does in a cycle, dense. From NVIDIA's white papers of the generations:
 // cores x 2 for float32; for tensor cores the sheet's peak over multiprocessors and boost clock,
@@ -42,6 +47,18 @@ double per_cycle(const Generation& generation, Precision precision) {
 
 }  // namespace
 
+std::string device_class_of(std::string_view kind, std::string_view product) {
+  std::string name = std::string(kind) + '-';
+  for (const char c : to_lower(product)) {
+    const bool is_part = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (is_part || name.back() != '-') {
+      name += is_part ? c : '-';
+    }
+  }
+  name.erase(name.find_last_not_of('-') + 1);
+  return name;
+}
+
 double peak_flops_per_us(const GpuRates& gpu, Precision precision) {
   const auto* after = std::ranges::upper_bound(
       kGenerations, std::pair(gpu.major, gpu.minor), {},
@@ -52,6 +69,25 @@ double peak_flops_per_us(const GpuRates& gpu, Precision precision) {
 
 double memory_bytes_per_us(const GpuRates& gpu) {
   return 2 * gpu.memory_clock_khz / 1e3 * gpu.memory_bus_bits / 8;
+}
+
+double mhz_between(const ClockStamp& before, const ClockStamp& after) {
+  if (after.cycles <= before.cycles || after.ns <= before.ns) {
+    return 0;
+  }
+  return 1e3 * static_cast<double>(after.cycles - before.cycles) /
+         static_cast<double>(after.ns - before.ns);
+}
+
+RunQuality quality_at(double mhz, double sustained_mhz) {
+  return mhz > 0 && mhz < kFullClock * sustained_mhz ? RunQuality::kThrottled : RunQuality::kGood;
+}
+
+double launch_gap_us(const std::function<double(int kernels, int units)>& chain_us) {
+  const auto kernel_us = [&](int units) {
+    return (chain_us(2 * kChain, units) - chain_us(kChain, units)) / kChain;
+  };
+  return std::max(0.0, 2 * kernel_us(1) - kernel_us(2));
 }
 
 }  // namespace emplace::calibrate

@@ -1,14 +1,14 @@
-#include <emplace/calibrate/machine_facts.hpp>
+#include <emplace/calibrate/activity.hpp>
 
 #include <gtest/gtest.h>
 
-namespace emplace::calibrate::machine_facts_test {
+namespace emplace::calibrate::machine_log_test {
 namespace {
 
-TEST(MachineFacts, TellEachGpuAndLinkOnce) {
+TEST(MachineLog, TellEachGpuAndLinkOnce) {
   const DeviceUuid first{1};
   const DeviceUuid second{2};
-  ActivityLog log;
+  MachineLog log;
   const DeviceActivity gpu{.device = 0,
                            .uuid = first,
                            .memory_kbytes_per_second = 4'800'000'000,
@@ -30,7 +30,7 @@ TEST(MachineFacts, TellEachGpuAndLinkOnce) {
             "used: 18 NVLinks with 450 GB/s through a switch.");
 }
 
-TEST(MachineFacts, AreEmptyWithoutRecords) { EXPECT_EQ(describe_machine({}), ""); }
+TEST(MachineLog, AreEmptyWithoutRecords) { EXPECT_EQ(describe_machine({}), ""); }
 
 }  // namespace
-}  // namespace emplace::calibrate::machine_facts_test
+}  // namespace emplace::calibrate::machine_log_test

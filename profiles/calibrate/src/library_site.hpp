@@ -1,7 +1,9 @@
 #pragma once
 
-// Dense convolutions as libraries want them. Where a graph does not say the padding, it follows
-// from sizes: what the windows reach beyond the map is shared by both sides, the last getting more.
+// Dense convolutions and matrix products as libraries want them. Where a graph does not say the
+// padding, it follows from sizes: what the windows reach beyond the map is shared by both sides,
+// the last getting more. Which sides of a product are stored transposed, the op's attributes say.
+// Third-party graphs may not fit.
 
 #include <emplace/calibrate/op_site.hpp>
 
@@ -31,5 +33,18 @@ struct ConvolutionSite {
 /// Returns the convolution that the op of a site is; none if it is not one, or its tensors do not
 /// fit its shape.
 std::optional<ConvolutionSite> convolution_site(const OpSite& site);
+
+/// Describes products of row-major matrices: result[b] = left[b] right[b], M x K times K x N, for b
+/// up to `batch`.
+struct GemmSite {
+  DataType type = DataType::kFloat32;
+  std::int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool left_transposed = false;   ///< stored as K x M
+  bool right_transposed = false;  ///< stored as N x K
+};
+
+/// Returns the product that the op of a site is, a matmul or batch_matmul; none if it is not one,
+/// or its tensors do not fit its shape.
+std::optional<GemmSite> gemm_site(const OpSite& site);
 
 }  // namespace emplace::calibrate

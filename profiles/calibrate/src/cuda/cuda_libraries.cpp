@@ -1,4 +1,4 @@
-#include "cuda_check.hpp"
+#include "cuda_libraries.hpp"
 
 #include "memory_kernels.hpp"
 
@@ -7,9 +7,27 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 
 namespace emplace::calibrate {
 namespace {
+
+// The version whose functions are wanted: that in which the youngest of them came.
+constexpr unsigned kVersion = 12050;
+
+template <typename Function>
+bool find(const char* name, Function*& function) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  const cudaError_t status =
+      cudaGetDriverEntryPointByVersion(name, &found, kVersion, cudaEnableDefault, &result);
+  if (status != cudaSuccess || result != cudaDriverEntryPointSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  function = reinterpret_cast<Function*>(found);
+  return true;
+}
 
 [[noreturn]] void fail(std::string_view call, const char* reason) {
   throw DeviceFailure(fmt::format("{}: {}", call, reason));
@@ -34,6 +52,33 @@ bool sticks(cudaError_t status) {
 }
 
 }  // namespace
+
+Driver::Driver() {
+  if (!find("cuGetErrorString", get_error_string) || !find("cuDeviceGet", device_get) ||
+      !find("cuStreamWaitValue32", stream_wait_value)) {
+    int version = 0;
+    cudaDriverGetVersion(&version);
+    throw DeviceFailure(
+        fmt::format("the NVIDIA driver serves CUDA {}.{}, but 12.5 or newer is needed: install "
+                    "driver 555 or newer",
+                    version / 1000, version % 1000 / 10));
+  }
+  has_green_contexts = find("cuDeviceGetDevResource", device_get_resource) &&
+                       find("cuDevSmResourceSplitByCount", split_by_count) &&
+                       find("cuDevResourceGenerateDesc", generate_description) &&
+                       find("cuGreenCtxCreate", green_context_create) &&
+                       find("cuGreenCtxDestroy", green_context_destroy) &&
+                       find("cuGreenCtxStreamCreate", green_context_stream_create) &&
+                       find("cuCtxFromGreenCtx", context_of_green) &&
+                       find("cuCtxSetCurrent", set_current);
+}
+
+CudnnLibrary::CudnnLibrary() {
+  if (const std::size_t version = get_version(); version < 90800) {
+    throw DeviceFailure(fmt::format("{} is cuDNN {}.{}, but 9.8 or newer is needed", library.path(),
+                                    version / 10000, version % 10000 / 100));
+  }
+}
 
 void check_cuda(cudaError_t status, std::string_view call) {
   if (sticks(status)) {
