@@ -421,6 +421,14 @@ END
   [[ "$stderr" == *"1 device of profile k80-placeto-paper-gpu-1, 5 GB: gpu:1"*"The file is that of p2-8xlarge-2, without these parameters." ]]
 }
 
+@test "place prints no file on a terminal" {
+  tiny_graph tiny.json
+  script -qec "$EMPLACE place ./tiny.json --cluster p2-8xlarge-2 --agent heft" screen.txt >/dev/null </dev/null
+  grep -q "one device" screen.txt
+  grep -q "not kept: -o FILE" screen.txt
+  lacks emplace-placement <screen.txt
+}
+
 @test "several graphs run side by side" {
   tiny_graph tiny.json
   answers 0 place rnnlm:batch=2,steps=2 ./tiny.json --cluster p2-8xlarge-2 --agent heft -o p.json --json
@@ -439,5 +447,5 @@ assert {name.split("/")[0] for name in d} == {"rnnlm", "tiny"}'
     'list(d["graph_step_times_us"]) == ["in-tree", "in-tree_2"]'
   answers 0 show "in-tree + rnnlm" --json
   answers 0 convert "in-tree + rnnlm" -o both.json
-  refuses 2 "unknown graph 'rnlm'" place in-tree rnlm --cluster p2-8xlarge-2
+  refuses 3 "unknown graph 'rnlm'" place in-tree rnlm --cluster p2-8xlarge-2
 }

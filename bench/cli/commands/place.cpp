@@ -13,6 +13,7 @@
 #include <emplace/sim/placement_file.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -74,10 +75,13 @@ void answer(const PlacedStep& step, bool is_written, const std::string& output, 
       facts.add("placement", Json::of_text(file));
     }
     print_json(facts);
-  } else if (is_written && output.empty()) {
+  } else if (is_written && output.empty() && isatty(STDOUT_FILENO) == 0) {
     print(escape_json(file));
   } else {
     print_text(to_text(step) + more);
+    if (is_written && output.empty()) {  // a thousand lines that nobody wants to read
+      note("The placement is not kept: -o FILE writes it.");
+    }
   }
 }
 
@@ -148,7 +152,7 @@ void add_place(CLI::App& app, Action& action) {
       ->type_name("FORMAT")
       ->group("Placement");
   add_output(*command, options->output, "Write the placement here")
-      ->default_str("standard output; with --json part of the answer");
+      ->default_str("standard output, unless it is a terminal; with --json part of the answer");
   command
       ->add_flag("--force", options->force,
                  "Write the placement also if it does not fit into memory, and exit with 0")
