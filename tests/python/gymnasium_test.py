@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The environments, by the interface of gymnasium; by its own check_env where it is installed."""
 import unittest
+import warnings
 
 import emplace
 import numpy
@@ -63,9 +64,54 @@ class Interface(unittest.TestCase):
     def test_gymnasium_itself(self):
         if gymnasium_env.gymnasium is None:
             self.skipTest("gymnasium is not installed")
+        import gymnasium
         from gymnasium.utils.env_checker import check_env
-        check_env(gymnasium_env.gymnasium.make("emplace/Placeto-v0", problem=PROBLEM).unwrapped,
-                  skip_render_check=True)
+        for observations in ("dict", "flat", "graph"):
+            with self.subTest(observations), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # spaces of more than two dimensions "are unusual"
+                check_env(gymnasium.make("emplace/Placement-v0", problem=PROBLEM, observations=observations).unwrapped,
+                          skip_render_check=True)
+        many = gymnasium.make_vec("emplace/Placement-v0", 3, vectorization_mode="vector_entry_point", problem=PROBLEM)
+        self.assertTrue(many.observation_space.contains(many.reset(seed=1)[0]))
+
+    def test_flat_observations_hold_those_of_the_dict(self):
+        kinds = [PlacetoEnv(problem=PROBLEM, start="random", observations=kind) for kind in ("dict", "flat")]
+        (known, _), (flat, _) = (env.reset(seed=5) for env in kinds)
+        devices = len(PROBLEM.placeable_devices)
+        for action in (1, 3, 0):
+            rows = flat.reshape(PROBLEM.num_groups, -1)
+            numpy.testing.assert_array_equal(rows[:, :3], known["features"])
+            numpy.testing.assert_array_equal(rows[:, 3:3 + devices].argmax(axis=1), known["placement"])
+            numpy.testing.assert_array_equal(rows[:, 3:3 + devices].sum(axis=1), 1)
+            numpy.testing.assert_array_equal(rows[:, -2], known["visited"])
+            self.assertEqual((rows[:, -1].argmax(), rows[:, -1].sum()), (known["current"], 1))
+            known, flat = (env.step(action)[0] for env in kinds)
+        many = PlacetoVectorEnv(2, problem=PROBLEM, observations="flat")
+        self.assertTrue(many.observation_space.contains(many.reset()[0]))
+
+    def test_graphs_have_the_same_rows_and_the_edges(self):
+        if gymnasium_env.gymnasium is None:
+            with self.assertRaisesRegex(emplace.UsageError, "needs gymnasium"):
+                PlacetoEnv(problem=PROBLEM, observations="graph")
+            return
+        env, flat = (PlacetoEnv(problem=PROBLEM, observations=kind) for kind in ("graph", "flat"))
+        graph, rows = env.reset()[0], flat.reset()[0]
+        self.assertTrue(env.observation_space.contains(graph))
+        numpy.testing.assert_array_equal(graph.nodes.ravel(), rows)
+        numpy.testing.assert_array_equal(graph.edge_links, PROBLEM.edges)
+        try:
+            import torch_geometric  # noqa: F401
+        except ImportError:
+            return
+        data = gymnasium_env.torch_geometric_data(graph)
+        self.assertEqual(data.num_nodes, PROBLEM.num_groups)
+        self.assertEqual(tuple(data.edge_index.shape), (2, len(PROBLEM.edges)))
+
+    def test_masks_as_booleans(self):
+        env = PlacetoEnv(problem=PROBLEM)
+        _, info = env.reset()
+        self.assertEqual(env.action_masks().dtype, bool)
+        numpy.testing.assert_array_equal(env.action_masks(), info["action_mask"])
 
 
 class Rewards(unittest.TestCase):
@@ -157,6 +203,8 @@ class Vector(unittest.TestCase):
     def test_wrong_use(self):
         for call in (lambda: PlacetoEnv(problem=PROBLEM, reward="none"),
                      lambda: PlacetoEnv(problem=PROBLEM, start="none"),
+                     lambda: PlacetoEnv(problem=PROBLEM, observations="none"),
+                     lambda: PlacetoVectorEnv(2, problem=PROBLEM, observations="graph"),
                      lambda: PlacetoEnv(problem=PROBLEM, render_mode="human"),
                      lambda: PlacetoVectorEnv(0, problem=PROBLEM),
                      lambda: PlacetoEnv(problem=PROBLEM).step(0),

@@ -31,6 +31,7 @@ from emplace._conformance import check_agent
 from emplace._models import PlacedModel, device_map, from_torch
 from emplace._runs import Placed, Report, place, report, run
 from emplace._validate import ValidatedStep, Validation, validate
+from emplace import gymnasium_env  # registers the environments
 
 __version__ = version()
 
@@ -38,6 +39,6 @@ __all__ = [
     "Calibration", "Error", "Evaluation", "Evaluations", "Evaluator", "Export", "FormatError", "Graph", "InternalError",
     "IoError", "Parameter", "Placed", "PlacedModel", "Problem", "Random", "Report", "Status", "Step",
     "UnknownNameError", "UnsupportedError", "UsageError", "ValidatedStep", "Validation", "agent", "agents",
-    "calibrate", "check_agent", "clusters", "device_map", "from_torch", "graphs", "load_graph", "load_plugin", "place",
-    "problem", "report", "run", "suites", "validate", "version",
+    "calibrate", "check_agent", "clusters", "device_map", "from_torch", "graphs", "gymnasium_env", "load_graph",
+    "load_plugin", "place", "problem", "report", "run", "suites", "validate", "version",
 ]

@@ -443,7 +443,8 @@ def _exported(name, exported, model=None):
             if original is not None and id(original) in tied:
                 names[node] = tied[id(original)]
                 continue
-            trained = kind == "parameter" and (value if model is None else original).requires_grad
+            source = value if model is None or original is None else original
+            trained = kind == "parameter" and source.requires_grad
             names[node] = program.add_input(value, kind, path, trained)
             if original is not None:
                 tied[id(original)] = names[node]

@@ -6,18 +6,23 @@ objective, the step time plus the penalty for memory; with reward="terminal" the
 only the first and the last placement are simulated. Rewards are in units of the problem's work: the sum of the costs
 of all groups, each the mean over the placeable devices.
 
-An observation is a dict:
+An observation is by default a dict:
     features   (groups, 3) Problem.features
     edges      (edges, 2) producer and consumer of each edge between groups
     current    the group to place; the last one when the episode has ended
     placement  (groups,) the device of each group, as an index of the placeable devices, as actions are;
                problem.placeable_devices[placement] is a placement of the problem
     visited    (groups,) 1 where the episode has chosen
+With observations="flat" it is one array: for each group its row of features, its device as a one-hot vector, whether it
+was visited and whether it is the current one. With observations="graph" it is a gymnasium.spaces.GraphInstance with
+these rows as nodes, and the edges with their share of the bytes of all; torch_geometric_data() makes what PyTorch
+Geometric takes of it.
+
 The info has the `action_mask` of the current group (0 where the weights of the groups that were visited leave no memory
 for its own, unless that is so on all devices), the `objective_us`, the `step_time_us` and whether the placement `fits`.
 
-With gymnasium installed, gymnasium.make("emplace.gymnasium_env:emplace/Placeto-v0", graph=..., cluster=...) makes the
-environment, and make_vec() with vectorization_mode="vector_entry_point" many that are simulated in one batch.
+With gymnasium installed, after `import emplace`, gymnasium.make("emplace/Placement-v0", graph=..., cluster=...) makes
+the environment, and make_vec() with vectorization_mode="vector_entry_point" many that are simulated in one batch.
 """
 
 from typing import Any, Optional
@@ -52,18 +57,23 @@ except ImportError:
 
 _REWARDS = ("step", "terminal")
 _STARTS = ("single", "random")
+_OBSERVATIONS = ("dict", "flat", "graph")
 
 
 class _Episodes:
     """Episodes of one problem side by side; each visits the same group at the same time."""
 
-    def __init__(self, graph, cluster, groups, reward, start, problem, count):
+    def __init__(self, graph, cluster, groups, reward, start, observations, problem, count):
+        if observations not in _OBSERVATIONS:
+            raise UsageError(f"observations is {observations!r}, expected one of {_OBSERVATIONS}")
+        if observations == "graph" and (gymnasium is None or count > 1):
+            raise UsageError('observations="graph" needs gymnasium, and is for one episode at a time')
         if reward not in _REWARDS:
             raise UsageError(f"reward is {reward!r}, expected one of {_REWARDS}")
         if start not in _STARTS:
             raise UsageError(f"start is {start!r}, expected one of {_STARTS}")
         self.problem = problem if problem is not None else _core.problem(graph, cluster, groups)
-        self.reward, self.start, self.count = reward, start, count
+        self.reward, self.start, self.observations, self.count = reward, start, observations, count
         problem = self.problem
         self.devices = problem.placeable_devices
         self.features, self.edges, self.order = problem.features, problem.edges, problem.order
@@ -73,6 +83,12 @@ class _Episodes:
 
     def observation_space(self):
         groups, edges = self.problem.num_groups, len(self.edges)
+        width = self.features.shape[1] + len(self.devices) + 2
+        if self.observations == "flat":
+            return spaces.Box(0.0, 1.0, (groups * width,), numpy.float32)
+        if self.observations == "graph":
+            return spaces.Graph(spaces.Box(0.0, 1.0, (width,), numpy.float32),
+                                spaces.Box(0.0, 1.0, (1,), numpy.float32))
         return spaces.Dict({
             "features": spaces.Box(0.0, 1.0, self.features.shape, numpy.float32),
             "edges": spaces.Box(0, max(groups - 1, 0), (edges, 2), numpy.int32),
@@ -139,10 +155,50 @@ class _Episodes:
         visited[self.order[:self.at]] = 1
         return visited
 
+    def observe(self):
+        """Returns the observations of all episodes, in new arrays; a graph is of the only one."""
+        if self.observations == "dict":
+            def repeated(array):
+                return numpy.repeat(array[numpy.newaxis], self.count, axis=0)
+
+            return {"features": repeated(self.features), "edges": repeated(self.edges),
+                    "current": numpy.full(self.count, self.current()), "placement": self.placements.copy(),
+                    "visited": repeated(self.visited())}
+        nodes = self.nodes()
+        if self.observations == "flat":
+            return nodes.reshape(self.count, -1)
+        shares = self.problem.edge_bytes[:, numpy.newaxis] / max(self.problem.edge_bytes.sum(), 1)
+        return spaces.GraphInstance(nodes[0], shares.astype(numpy.float32), self.edges.copy())
+
+    def nodes(self):
+        """Returns a row for each group of each episode; see the head of this module."""
+        width = self.features.shape[1]
+        nodes = numpy.zeros((self.count, self.problem.num_groups, width + len(self.devices) + 2), numpy.float32)
+        nodes[:, :, :width] = self.features
+        episodes, groups = numpy.indices(self.placements.shape, sparse=True)
+        nodes[episodes, groups, width + self.placements] = 1
+        nodes[:, :, -2] = self.visited()
+        nodes[:, self.current(), -1] = 1
+        return nodes
+
     def masks(self):
         masks = self.used + self.weights[self.current()] <= self.capacities
         masks[~masks.any(axis=1)] = True
         return masks.astype(numpy.int8)
+
+
+def torch_geometric_data(observation: Any) -> Any:
+    """Returns a torch_geometric.data.Data of an observation of observations="graph".
+
+    `x` is (groups, row) float32, `edge_index` (2, edges) int64, from producer to consumer, and `edge_attr` (edges, 1)
+    float32. Raises ImportError where PyTorch Geometric is not installed.
+    """
+    import torch
+    from torch_geometric.data import Data  # type: ignore[import-not-found]
+
+    return Data(x=torch.from_numpy(observation.nodes),
+                edge_index=torch.from_numpy(observation.edge_links.T.astype(numpy.int64)),
+                edge_attr=torch.from_numpy(observation.edges))
 
 
 class PlacetoEnv(Env):  # type: ignore[misc,valid-type]
@@ -151,11 +207,11 @@ class PlacetoEnv(Env):  # type: ignore[misc,valid-type]
     metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(self, graph: Path = "inception-v3", cluster: Path = "p2-8xlarge-4", groups: int = 128,
-                 reward: str = "step", start: str = "single", problem: Optional[_core.Problem] = None,
-                 render_mode: Optional[str] = None) -> None:
+                 reward: str = "step", start: str = "single", observations: str = "dict",
+                 problem: Optional[_core.Problem] = None, render_mode: Optional[str] = None) -> None:
         if render_mode is not None:
             raise UsageError(f"render_mode is {render_mode!r}; this environment draws nothing")
-        self._episodes = _Episodes(graph, cluster, groups, reward, start, problem, 1)
+        self._episodes = _Episodes(graph, cluster, groups, reward, start, observations, problem, 1)
         self.problem = self._episodes.problem
         self.render_mode = None
         self.observation_space = self._episodes.observation_space()
@@ -171,10 +227,15 @@ class PlacetoEnv(Env):  # type: ignore[misc,valid-type]
         rewards = self._episodes.advance(numpy.reshape(action, (1,)))
         return self._observe(), float(rewards[0]), self._episodes.ended(), False, self._inform()
 
+    def action_masks(self) -> numpy.ndarray:
+        """Returns info["action_mask"] as booleans, as sb3_contrib's MaskablePPO asks for it."""
+        return self._episodes.masks()[0].astype(bool)
+
     def _observe(self):
-        episodes = self._episodes
-        return {"features": episodes.features, "edges": episodes.edges, "current": numpy.int64(episodes.current()),
-                "placement": episodes.placements[0].copy(), "visited": episodes.visited()}
+        observation = self._episodes.observe()
+        if self._episodes.observations == "dict":
+            return {key: value[0] for key, value in observation.items()}
+        return observation[0] if self._episodes.observations == "flat" else observation
 
     def _inform(self):
         evaluations = self._episodes.evaluations
@@ -194,13 +255,13 @@ class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
         metadata["autoreset_mode"] = gymnasium.vector.AutoresetMode.NEXT_STEP
 
     def __init__(self, num_envs: int = 1, graph: Path = "inception-v3", cluster: Path = "p2-8xlarge-4",
-                 groups: int = 128, reward: str = "step", start: str = "single",
+                 groups: int = 128, reward: str = "step", start: str = "single", observations: str = "dict",
                  problem: Optional[_core.Problem] = None, render_mode: Optional[str] = None) -> None:
         if num_envs < 1:
             raise UsageError(f"num_envs is {num_envs}, expected 1 or more")
         if render_mode is not None:
             raise UsageError(f"render_mode is {render_mode!r}; this environment draws nothing")
-        self._episodes = _Episodes(graph, cluster, groups, reward, start, problem, num_envs)
+        self._episodes = _Episodes(graph, cluster, groups, reward, start, observations, problem, num_envs)
         self.problem = self._episodes.problem
         self.num_envs = num_envs
         self.render_mode = None
@@ -216,7 +277,7 @@ class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
         start = (options or {}).get("start")
         self._episodes.begin(self.np_random, start)
         self._start = start
-        return self._observe(), self._inform()
+        return self._episodes.observe(), self._inform()
 
     def step(self, actions: numpy.ndarray
              ) -> tuple[dict[str, Any], numpy.ndarray, numpy.ndarray, numpy.ndarray, dict[str, Any]]:
@@ -227,17 +288,7 @@ class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
         else:
             rewards = episodes.advance(actions)
         ended = numpy.full(self.num_envs, episodes.ended())
-        return self._observe(), rewards, ended, numpy.zeros(self.num_envs, bool), self._inform()
-
-    def _observe(self):
-        episodes, count = self._episodes, self.num_envs
-
-        def repeated(array):
-            return numpy.broadcast_to(array, (count, *numpy.shape(array)))
-
-        return {"features": repeated(episodes.features), "edges": repeated(episodes.edges),
-                "current": numpy.full(count, episodes.current()), "placement": episodes.placements.copy(),
-                "visited": repeated(episodes.visited())}
+        return episodes.observe(), rewards, ended, numpy.zeros(self.num_envs, bool), self._inform()
 
     def _inform(self):
         evaluations, present = self._episodes.evaluations, numpy.ones(self.num_envs, bool)
@@ -247,5 +298,5 @@ class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
 
 
 if gymnasium is not None:
-    gymnasium.register(id="emplace/Placeto-v0", entry_point="emplace.gymnasium_env:PlacetoEnv",
+    gymnasium.register(id="emplace/Placement-v0", entry_point="emplace.gymnasium_env:PlacetoEnv",
                        vector_entry_point="emplace.gymnasium_env:PlacetoVectorEnv")

@@ -334,6 +334,9 @@ void bind_problem(py::module_& module) {
   py::class_<PythonProblem, std::shared_ptr<PythonProblem>> bound(module, "Problem",
                                                                   "A graph on a cluster.");
   def_ops(bound, [](Self self) -> const OpGraph& { return self.problem().graph(); });
+  // It never changes, so a copy is the same object.
+  const auto same = [](const py::object& self, const py::args&) { return self; };
+  bound.def("__copy__", same).def("__deepcopy__", same);
   bound.def_property_readonly("graph", [](Self self) { return self.names().graph; })
       .def_property_readonly("cluster", [](Self self) { return self.names().cluster; })
       .def_property_readonly("num_ops", [](Self self) { return self.problem().num_ops(); })
