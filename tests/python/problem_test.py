@@ -197,6 +197,24 @@ class Simulation(unittest.TestCase):
         self.assertGreaterEqual(sum(event["ph"] == "X" for event in events), problem.num_ops)
 
 
+class Arguments(unittest.TestCase):
+    def test_a_wrong_name_gets_the_nearest(self):
+        problem = emplace.problem("in-tree", "p2-8xlarge-2")
+        for call, text in (
+                (lambda: emplace.problem("in-tree", "p2-8xlarge-2", group=3), "did you mean groups or grouping?"),
+                (lambda: emplace.place(problem, "hill-climb", evaluation=10), r"place_problem\(\) has no argument "
+                                                                              "'evaluation'; did you mean evaluations?"),
+                (lambda: emplace.run("quickstart", xyz=1), "has no argument 'xyz'; it has suite, agents, output")):
+            with self.assertRaisesRegex(TypeError, text):
+                call()
+        for graph, cluster, text in ((3, "p2-8xlarge-2", "graph: expected an emplace.Graph, a name or a path, found int"),
+                                     ("in-tree", problem, "cluster: expected a name or a path, found Problem")):
+            with self.assertRaisesRegex(TypeError, text):
+                emplace.problem(graph, cluster)
+        with self.assertRaisesRegex(TypeError, "missing 1 required positional argument: 'cluster'"):
+            emplace.problem("in-tree")
+
+
 class Refusals(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

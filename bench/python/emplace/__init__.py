@@ -21,7 +21,6 @@ from emplace._core import (
     graphs,
     load_graph,
     load_plugin,
-    problem,
     suites,
     version,
 )
@@ -29,7 +28,7 @@ from emplace._agents import Parameter, agent
 from emplace._calibrate import Calibration, calibrate
 from emplace._conformance import check_agent
 from emplace._models import PlacedModel, device_map, from_torch
-from emplace._runs import Placed, Report, place, report, run
+from emplace._runs import Placed, Report, place, problem, report, run
 from emplace._validate import ValidatedStep, Validation, validate
 from emplace import gymnasium_env  # registers the environments
 

@@ -208,13 +208,7 @@ def load_graph(name_or_path: _Path) -> Graph:
 
 def read_graph(text: str, format: str, source: str) -> Graph: ...
 def problem(graph: Union[_Path, Graph], cluster: _Path, groups: int = 0, grouping: str = "",
-            constraints: dict[str, Any] = {}) -> Problem:
-    """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping.
-
-    `constraints` has the members of a file of constraints: {"pin": {"mixed_5*": "gpu:1"}, "together": ["mixed_6b"],
-    "exclude": ["gpu:3"], "memory": {"gpu:*": "8GB"}}.
-    """
-
+            constraints: dict[str, Any] = {}) -> Problem: ...
 def op_sites(graphs: Sequence[Graph]) -> str: ...
 def calibrated_cluster(graphs: Sequence[Graph], devices: str, samples: str, name: str, runs: int, max_copy: int,
                        full_precision: bool) -> dict[str, Any]: ...

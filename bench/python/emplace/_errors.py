@@ -1,5 +1,11 @@
 """The exceptions of emplace. Their texts are those of the program; each names what is wrong and what was expected."""
 
+import difflib
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
 
 class Error(Exception):
     """A user's mistake, or something that this build cannot do."""
@@ -27,3 +33,23 @@ class UnsupportedError(Error, RuntimeError):
 
 class InternalError(Exception):
     """A mistake of emplace itself."""
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def tells_nearest_argument(function: _Function) -> _Function:
+    """Lets a call with a keyword argument that `function` does not have raise a TypeError with the nearest names."""
+    parameters = inspect.signature(function).parameters.values()
+    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        for name in options:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 3)
+                raise TypeError(f"{function.__name__.lstrip('_')}() has no argument '{name}'; " +
+                                (f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(names)}"))
+        return function(*arguments, **options)
+
+    return cast(_Function, checked)

@@ -12,7 +12,7 @@ import numpy
 
 from emplace import _core
 from emplace._agents import cause_of, files_of, name_of
-from emplace._errors import Error, IoError, UnsupportedError, UsageError
+from emplace._errors import Error, IoError, UnsupportedError, UsageError, tells_nearest_argument
 from emplace._models import PlacedModel, place_model
 from emplace._types import Path
 
@@ -41,6 +41,21 @@ class Placed(NamedTuple):
     evaluations: int
     evaluations_to_best: int
     decision_groups: int
+
+
+@tells_nearest_argument
+def problem(graph: Union[Path, _core.Graph], cluster: Path, groups: int = 0, grouping: str = "",
+            constraints: Optional[dict[str, Any]] = None) -> _core.Problem:
+    """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping.
+
+    `constraints` has the members of a file of constraints: {"pin": {"mixed_5*": "gpu:1"}, "together": ["mixed_6b"],
+    "exclude": ["gpu:3"], "memory": {"gpu:*": "8GB"}}.
+    """
+    if not isinstance(graph, (str, os.PathLike, _core.Graph)):
+        raise TypeError(f"graph: expected an emplace.Graph, a name or a path, found {type(graph).__name__}")
+    if not isinstance(cluster, (str, os.PathLike)):
+        raise TypeError(f"cluster: expected a name or a path, found {type(cluster).__name__}")
+    return _core.problem(graph, cluster, groups, grouping, constraints or {})
 
 
 @overload
@@ -77,6 +92,7 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] 
     return _place_problem(problem, **options)
 
 
+@tells_nearest_argument
 def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *, evaluations: Optional[int] = None,
                    time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
                    threads: int = 0) -> Placed:
@@ -172,6 +188,7 @@ def _with_classes(agents: Iterable[Any]) -> Iterator[Any]:
             yield name_of(entry) if not isinstance(entry, dict) else entry
 
 
+@tells_nearest_argument
 def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
         shard: str = "1/1", resume: bool = False, threads: int = 0, progress: Progress = None) -> Report:
     """Runs a suite, as `emplace run` does, and returns its report().

@@ -1,6 +1,7 @@
 #include "model/assemble.hpp"
 
 #include <emplace/base/check.hpp>
+#include <emplace/base/id_vector.hpp>
 #include <emplace/graphs/side_by_side.hpp>
 
 #include <boost/range/iterator_range.hpp>
@@ -25,7 +26,7 @@ void add_part(OpGraph& whole, const OpGraph& part, const std::string& name) {
     if (!copy.colocation.empty()) {
       copy.colocation = fmt::format("{}/{}", name, copy.colocation);
     }
-    boost::add_vertex(std::move(copy), whole);
+    boost::add_vertex(copy, whole);
   }
   for (OpId op = 0; op < num_ops(part); ++op) {
     for (const auto edge : boost::make_iterator_range(boost::in_edges(index_of(op), part))) {
