@@ -136,8 +136,7 @@ void change_links(Cluster& cluster, const Change& change) {
     }
   }
   if (!is_found) {
-    const auto doubled = std::ranges::unique(names);
-    names.erase(doubled.begin(), doubled.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     throw_unknown_name(fmt::format("link of cluster {}", cluster.name), change.name, names);
   }
   Topology topology(cluster.topology.num_devices(), std::move(links));
