@@ -94,7 +94,7 @@ examples() {
 }
 
 @test "all that is missing is named at once" {
-  refuses 2 "missing GRAPH, --cluster CLUSTER (see emplace place --help)" place --agent heft
+  refuses 2 "missing GRAPH..., --cluster CLUSTER (see emplace place --help)" place --agent heft
   refuses 2 "missing --cluster CLUSTER..., --episodes N, -o, --output FILE" train placeto in-tree
   refuses 2 "missing SUITE" run
   refuses 2 "missing COMMAND; known: best-known, check-agent, docs, fit" dev
