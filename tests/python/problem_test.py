@@ -215,6 +215,34 @@ class Arguments(unittest.TestCase):
             emplace.problem("in-tree")
 
 
+class Comparisons(unittest.TestCase):
+    def test_equal_those_of_the_program(self):
+        problem = emplace.problem("rnnlm:batch=4", "p2-8xlarge-2", groups=12)
+        heft, one = (emplace.place(problem, agent) for agent in ("heft", "single-gpu"))
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("one.json", "heft.json")]
+            for path, placed in zip(paths, (one, heft)):
+                problem.save(placed.placement, path)
+            page = pathlib.Path(folder, "page.html")
+            comparison = emplace.compare(problem, {paths[0]: one, paths[1]: heft.placement}, output=page)
+            self.assertEqual(comparison.placements, program("compare", *paths)["placements"])
+            self.assertIn("compares_placements", page.read_text())
+        self.assertTrue(str(comparison).startswith("Placements of rnnlm:batch=4 on p2-8xlarge-2\n"))
+        self.assertLess(len(repr(comparison)), 300)
+
+    def test_of_several_problems(self):
+        two, four = (emplace.problem("rnnlm:batch=4", f"p2-8xlarge-{gpus}") for gpus in (2, 4))
+        placed = emplace.place(four, "heft")
+        comparison = emplace.compare(two, {"two": emplace.place(two, "heft"), "four": (four, placed)})
+        self.assertEqual([one["cluster"] for one in comparison.placements], ["p2-8xlarge-2", "p2-8xlarge-4"])
+        self.assertEqual(comparison.placements[1]["step_time_us"], placed.step_time_us)
+        other = emplace.problem("in-tree", "p2-8xlarge-2")
+        for placements, text in (({"one": placed}, "expected two or more, found 1"),
+                                 ({"a": (four, placed), "b": (other, emplace.place(other, "heft"))}, "the same ops")):
+            with self.assertRaisesRegex(emplace.UsageError, text):
+                emplace.compare(two, placements)
+
+
 class Refusals(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

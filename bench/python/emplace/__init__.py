@@ -28,16 +28,16 @@ from emplace._agents import Parameter, agent
 from emplace._calibrate import Calibration, calibrate
 from emplace._conformance import check_agent
 from emplace._models import PlacedModel, device_map, from_torch
-from emplace._runs import Placed, Report, place, problem, report, run
+from emplace._runs import Comparison, Placed, Report, compare, place, problem, report, run
 from emplace._validate import ValidatedStep, Validation, validate
 from emplace import gymnasium_env  # registers the environments
 
 __version__ = version()
 
 __all__ = [
-    "Calibration", "Error", "Evaluation", "Evaluations", "Evaluator", "Export", "FormatError", "Graph", "InternalError",
+    "Calibration", "Comparison", "Error", "Evaluation", "Evaluations", "Evaluator", "Export", "FormatError", "Graph", "InternalError",
     "IoError", "Parameter", "Placed", "PlacedModel", "Problem", "Random", "Report", "Status", "Step",
     "UnknownNameError", "UnsupportedError", "UsageError", "ValidatedStep", "Validation", "agent", "agents",
-    "calibrate", "check_agent", "clusters", "device_map", "from_torch", "graphs", "gymnasium_env", "load_graph",
+    "calibrate", "check_agent", "clusters", "compare", "device_map", "from_torch", "graphs", "gymnasium_env", "load_graph",
     "load_plugin", "place", "problem", "report", "run", "suites", "validate", "version",
 ]

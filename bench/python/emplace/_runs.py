@@ -124,6 +124,49 @@ class Report(NamedTuple):
     folder: str
 
 
+class Comparison(NamedTuple):
+    """Placements compared with the first; print() shows the tables of `emplace compare`."""
+
+    graph: str
+    placements: list[dict[str, Any]]  #: as `emplace compare --json` has them
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        steps = ", ".join(f"{one['name']}: {one['step_time_us'] / 1e3:.3f} ms" for one in self.placements)
+        return f"<emplace.Comparison of {self.graph}: {steps}>"
+
+
+@tells_nearest_argument
+def compare(problem: _core.Problem, placements: dict[str, Any], *, draws: int = 0, seed: int = 0,
+            output: Optional[Path] = None) -> Comparison:
+    """Compares placements of a problem with the first, as `emplace compare` does.
+
+    `placements` has a name for each: a placement of `problem`, what place() returned, or a tuple of another problem of
+    the same graph and its placement. `draws` of uncertain costs tell how likely each is faster than the first.
+    `output` is the path of a page (.html) with both timelines. Raises UsageError if the graphs differ.
+
+        comparison = emplace.compare(problem, {"heft": emplace.place(problem, "heft"), "mine": placement})
+    """
+    if len(placements) < 2:
+        raise UsageError(f"placements: expected two or more, found {len(placements)}")
+    if draws < 0:
+        raise UsageError(f"draws is {draws}, expected 0 or more")
+
+    def side(name: str, given: Any) -> tuple[str, _core.Problem, Any]:
+        of, given = given if type(given) is tuple else (problem, given)
+        return name, of, given.placement if isinstance(given, Placed) else given
+
+    found, text, page = _core.compare([side(*item) for item in placements.items()], draws, seed, output is not None)
+    if output is not None:
+        with open(output, "w", encoding="utf-8") as file:
+            file.write(page)
+    facts = json.loads(found)
+    return Comparison(facts["graph"], facts["placements"], text)
+
+
 def _frame(rows: list[dict[str, Any]]) -> Any:
     try:
         import pandas

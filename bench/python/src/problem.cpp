@@ -5,7 +5,9 @@
 #include <emplace/base/error.hpp>
 #include <emplace/base/text_file.hpp>
 #include <emplace/bench/explanation_json.hpp>
+#include <emplace/bench/placement_comparison.hpp>
 #include <emplace/bench/placement_format.hpp>
+#include <emplace/bench/report_page.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/profiles/constraints.hpp>
@@ -27,6 +29,8 @@
 #include <atomic>
 #include <filesystem>
 #include <limits>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 namespace emplace::python {
@@ -188,6 +192,41 @@ StepRecord record(PythonProblem& self, const py::object& placement) {
   const Placement devices = read_placement(placement, self.problem());
   const py::gil_scoped_release released;
   return self.record(devices);
+}
+
+// Compares placements, each (name, problem, placement), with the first. Returns the comparison as
+// JSON and as text, and its page if that is asked for.
+py::tuple compare(
+    const std::vector<std::tuple<std::string, std::shared_ptr<PythonProblem>, py::object>>&
+        placements,
+    std::int64_t draws, std::uint64_t seed, bool with_page) {
+  std::vector<Placement> given;
+  given.reserve(placements.size());
+  for (const auto& [name, problem, placement] : placements) {
+    given.push_back(read_placement(placement, problem->problem()));
+  }
+  std::array<std::string, 3> texts;
+  {
+    const py::gil_scoped_release released;
+    std::vector<bench::SimulatedPlacement> sides;
+    sides.reserve(placements.size());
+    for (std::size_t at = 0; at < placements.size(); ++at) {
+      const auto& self = *std::get<1>(placements[at]);
+      const Problem& problem = self.problem();
+      Problem by_op = problem.regrouped(ungrouped(problem.graph()));
+      StepRecord step = Simulator(by_op).record(bench::op_by_op(problem, given[at]));
+      sides.push_back({.name = std::get<0>(placements[at]),
+                       .graph = self.names().graph,
+                       .cluster = self.names().cluster,
+                       .problem = std::move(by_op),
+                       .record = std::move(step)});
+    }
+    const bench::PlacementComparison comparison = bench::compare_placements(
+        sides, draws > 0 ? std::optional(DrawOptions{.draws = draws, .seed = seed}) : std::nullopt);
+    texts = {bench::write_json(comparison), bench::write_terminal(comparison),
+             with_page ? bench::write_html(comparison, sides) : ""};
+  }
+  return py::make_tuple(texts[0], texts[1], texts[2]);
 }
 
 // Returns the text for a cluster under constraints, which are members of a file of constraints.
@@ -497,6 +536,8 @@ void bind_problem(py::module_& module) {
                            self.names().cluster, self.problem().num_groups());
       });
 
+  module.def("compare", compare, py::arg("placements"), py::arg("draws"), py::arg("seed"),
+             py::arg("with_page"));
   module.def("problem", compile, py::arg("graph"), py::arg("cluster"), py::arg("groups") = 0,
              py::arg("grouping") = "", py::arg("constraints") = py::dict());
   module.def("problem", load_named, py::arg("graph"), py::arg("cluster"), py::arg("groups") = 0,
