@@ -145,7 +145,7 @@ def compare(problem: _core.Problem, placements: dict[str, Any], *, draws: int = 
     """Compares placements of a problem with the first, as `emplace compare` does.
 
     `placements` has a name for each: a placement of `problem`, what place() returned, or a tuple of another problem of
-    the same graph and its placement. `draws` of uncertain costs tell how likely each is faster than the first.
+    the same graph and its placement. `draws` of uncertain costs show how likely each is faster than the first.
     `output` is the path of a page (.html) with both timelines. Raises UsageError if the graphs differ.
 
         comparison = emplace.compare(problem, {"heft": emplace.place(problem, "heft"), "mine": placement})

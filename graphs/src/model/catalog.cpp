@@ -39,6 +39,7 @@ void GraphCatalog::add(GraphModel model) {
 
 std::vector<std::string> GraphCatalog::names() const {
   std::vector<std::string> result;
+  result.reserve(models_.size());
   for (const auto& [name, model] : models_) {
     result.push_back(name);
   }
