@@ -17,12 +17,17 @@ if ! cmp -s "$here/requirements.txt" "$folder/requirements.txt"; then
 fi
 
 failed=0
-for test in "$here"/*_test.py; do
-  echo "judges: $(basename "$test" _test.py)"
+# judge NAME FILE ARGUMENTS...
+judge() {
+  echo "judges: $1"
+  shift
   PYTHONPATH="$root/build/release/bench/python" PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 \
-    "$folder/bin/python" "$test" -v || failed=1
+    "$folder/bin/python" "$@" || failed=1
+}
+for test in "$here"/*_test.py; do
+  judge "$(basename "$test" _test.py)" "$test" -v
 done
-echo "judges: device_maps"
-PYTHONPATH="$root/build/release/bench/python" PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 \
-  "$folder/bin/python" "$here/device_maps.py" || failed=1
+judge device_maps "$here/device_maps.py"
+judge gymnasium "$root/tests/python/gymnasium_test.py"
+judge "stable baselines" "$root/examples/python/maskable_ppo.py" 8000
 exit "$failed"
