@@ -62,10 +62,11 @@ Json to_json(const CostCase& which) {
 Json classes_to_json(const DeviceProfile& profile) {
   Json json = Json::object();
   for (std::size_t at = 0; at < kNumOpClasses; ++at) {
-    if (!profile.rooflines[at]) {
+    const std::optional<Roofline>& roofline = profile.rooflines[at];
+    if (!roofline) {
       continue;
     }
-    Json entry = to_json(*profile.rooflines[at]);
+    Json entry = to_json(*roofline);
     if (!profile.cases[at].empty()) {
       Json cases = Json::array();
       for (const CostCase& which : profile.cases[at]) {
@@ -122,8 +123,8 @@ template <class Entry>
 Json by_class(const std::array<std::optional<Entry>, kNumOpClasses>& entries) {
   Json json = Json::object();
   for (std::size_t at = 0; at < entries.size(); ++at) {
-    if (entries[at]) {
-      json.add(to_string(static_cast<OpClass>(at)), to_json(*entries[at]));
+    if (const std::optional<Entry>& entry = entries[at]) {
+      json.add(to_string(static_cast<OpClass>(at)), to_json(*entry));
     }
   }
   return json;
@@ -195,7 +196,7 @@ Json to_json(const DeviceProfile& profile) {
         factors.add(std::string(kPrecisions[at]), profile.step_factors[at]);
       }
     }
-    json.add("step_factors", std::move(factors));
+    json.add("step_factors", factors);
   }
   json.add("op_classes", classes_to_json(profile));
   json.add("fallback", to_json(profile.fallback));
