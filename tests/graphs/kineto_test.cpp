@@ -350,7 +350,7 @@ TEST(KinetoSwitches, OfOtherMeaningDoNotTranspose) {
      "args": {"Input Dims": [[8, 64, 56, 56], [128, 64, 3, 3], [], [], [], [], [], [], []],
      "Concrete Inputs": ["", "", "[1, 1]", "[2, 2]", "[1, 1]", "1", "True", "False", "True"]}}])");
   EXPECT_EQ(graph[0].kind, "conv2d");
-  EXPECT_EQ(graph[0].flops, 2LL * (8 * 128 * 28 * 28) * (64 * 3 * 3));
+  EXPECT_EQ(graph[0].flops, 2LL * 8 * 128 * 28 * 28 * 64 * 3 * 3);
 }
 
 TEST(KinetoMistakes, AreToldWithTheirPlace) {
