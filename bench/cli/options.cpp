@@ -287,7 +287,7 @@ std::string with_parameter(const std::string& graph, const std::string& paramete
     for (std::string& one : graphs) {
       one = with_parameter(one, parameter);
     }
-    return fmt::format("{}", fmt::join(graphs, " + "));
+    return join_graphs(graphs);
   }
   Spec spec;
   if (names_graph_file(graph)) {
@@ -301,14 +301,8 @@ std::string with_parameter(const std::string& graph, const std::string& paramete
   } else {
     spec = Spec::parse(graph);
   }
-  const std::string key = parameter.substr(0, equals);
-  std::erase_if(spec.given, [&](const auto& one) { return one.first == key; });
-  spec.given.emplace_back(key, parameter.substr(equals + 1));
-  std::string text = spec.name;
-  for (const auto& [name, value] : spec.given) {
-    text += fmt::format("{}{}={}", text.size() == spec.name.size() ? ':' : ',', name, value);
-  }
-  return text;
+  spec.set(parameter.substr(0, equals), parameter.substr(equals + 1));
+  return spec.text();
 }
 
 }  // namespace
@@ -397,7 +391,7 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
       .add_option_function<std::vector<std::string>>(
           "GRAPH",
           [&graph = options.graph](const std::vector<std::string>& graphs) {
-            graph = fmt::format("{}", fmt::join(graphs, " + "));
+            graph = join_graphs(graphs);
           },
           std::string(kGraphText) + "; several run side by side, \"A + B\" in files")
       ->type_name("GRAPH");

@@ -113,18 +113,12 @@ std::pair<std::string_view, Spec> without_parameters(std::string_view text) {
     const std::string_view rest = text.substr(at + 1);
     const auto* const end = std::ranges::find_if_not(rest, is_of_key);
     if (end != rest.begin() && end != rest.end() && *end == '=') {
-      return {text.substr(0, at), Spec::parse(fmt::format("cluster{}", text.substr(at)))};
+      Spec spec = Spec::parse(fmt::format("cluster{}", text.substr(at)));
+      spec.name = text.substr(0, at);
+      return {text.substr(0, at), std::move(spec)};
     }
   }
-  return {text, {}};
-}
-
-std::string with_parameters(std::string_view name, const Spec& spec) {
-  std::string text(name);
-  for (const auto& [key, value] : spec.given) {
-    text += fmt::format("{}{}={}", text.size() == name.size() ? ':' : ',', key, value);
-  }
-  return text;
+  return {text, {.name = std::string(text)}};
 }
 
 void add_values(Spec& spec, const std::string& key, const std::vector<std::string>& values) {
@@ -200,8 +194,9 @@ std::string_view without_cluster_parameters(std::string_view name_or_path) {
 }
 
 std::string without_framework(std::string_view name_or_path) {
-  const bool has_parameters = without_parameters(name_or_path).first != name_or_path;
-  return fmt::format("{}{}framework=false", name_or_path, has_parameters ? "," : ":");
+  Spec spec = without_parameters(name_or_path).second;
+  spec.set("framework", "false");
+  return spec.text();
 }
 
 DeviceProfile load_device_profile(std::string_view name) {

@@ -12,11 +12,8 @@
 namespace emplace {
 
 /// Parts NAME:key=value,... A path may have colons of its own, and so may values: parameters begin
-/// at the first colon before a key and '='.
+/// at the first colon before a key and '='. The name of the Spec is NAME, too.
 std::pair<std::string_view, Spec> without_parameters(std::string_view text);
-
-/// Returns NAME:key=value,...
-std::string with_parameters(std::string_view name, const Spec& spec);
 
 /// Adds values to those of the parameter `key`, in which ';' parts them. Throws kUsage if one is
 /// empty or contains ',' or ';'.

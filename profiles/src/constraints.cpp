@@ -132,16 +132,15 @@ Constraints read_constraints(std::string_view text, const std::string& source) {
 }
 
 std::string with_constraints(std::string_view cluster, const Constraints& constraints) {
-  auto [name, spec] = without_parameters(cluster);
+  Spec spec = without_parameters(cluster).second;
   add_values(spec, "pin", constraints.pins);
   add_values(spec, "together", constraints.together);
   add_values(spec, "exclude", constraints.excluded);
   add_values(spec, "memory", constraints.memory);
   if (constraints.granularity > 0) {
-    std::erase_if(spec.given, [](const auto& one) { return one.first == "granularity"; });
-    add_values(spec, "granularity", {std::to_string(constraints.granularity)});
+    spec.set("granularity", std::to_string(constraints.granularity));
   }
-  return with_parameters(name, spec);
+  return spec.text();
 }
 
 void constrain(Cluster& cluster, const Constraints& constraints) {

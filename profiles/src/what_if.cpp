@@ -238,9 +238,9 @@ void change(Cluster& cluster, const std::vector<std::string>& changes) {
 }
 
 std::string with_changes(std::string_view cluster, const std::vector<std::string>& changes) {
-  auto [name, spec] = without_parameters(cluster);
+  Spec spec = without_parameters(cluster).second;
   add_values(spec, "set", changes);
-  return with_parameters(name, spec);
+  return spec.text();
 }
 
 }  // namespace emplace

@@ -411,9 +411,9 @@ END
     'd["cluster"] == "p2-8xlarge-2:set=device:gpu:0.speed=2x;link:*.bandwidth=2x"'
   # A parameter of the graph replaces the one that it has; files name all, and --set adds to them.
   answers 0 place rnnlm:batch=4,steps=2 --cluster p2-8xlarge-2 --agent heft --set batch=8 -o p.json
-  [[ "$output" == "rnnlm:steps=2,batch=8 on p2-8xlarge-2, placed by heft"* ]]
+  [[ "$output" == "rnnlm:batch=8,steps=2 on p2-8xlarge-2, placed by heft"* ]]
   answers 0 simulate --placement p.json --set device:gpu:0.memory=9GB --json
-  holds 'd["graph"] == "rnnlm:steps=2,batch=8"' 'd["devices"][0]["capacity_bytes"] == 9e9' \
+  holds 'd["graph"] == "rnnlm:batch=8,steps=2"' 'd["devices"][0]["capacity_bytes"] == 9e9' \
     'd["devices"][1]["capacity_bytes"] == 11e9'
   refuses 2 "expected link:NAME.FIELD=VALUE, device:NAME.FIELD=VALUE or" simulate --placement p.json --set speed
   refuses 2 "unknown parameter 'bach'" simulate --placement p.json --set bach=3

@@ -19,6 +19,7 @@ TEST(SideBySide, IsNamedByThePartsOfAText) {
   EXPECT_THAT(split_graphs("a:x=1 + ./b.json + c"), ElementsAre("a:x=1", "./b.json", "c"));
   EXPECT_THAT(part_names(std::vector<std::string>{"a:x=1", "./m/a.json", "b", "a"}),
               ElementsAre("a", "a_2", "b", "a_3"));
+  EXPECT_EQ(join_graphs(split_graphs("a:x=1 + ./b.json + c")), "a:x=1 + ./b.json + c");
   EXPECT_TRUE(names_several_graphs("a + b"));
   EXPECT_FALSE(names_several_graphs("a"));
 }

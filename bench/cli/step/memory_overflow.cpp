@@ -81,16 +81,9 @@ struct ZooGraph {
 
   // The same with another value.
   std::string with(const std::string& parameter, const std::string& value) const {
-    std::vector<std::string> pairs;
-    bool is_given = false;
-    for (const auto& [key, given] : spec.given) {
-      is_given = is_given || key == parameter;
-      pairs.push_back(fmt::format("{}={}", key, key == parameter ? value : given));
-    }
-    if (!is_given) {
-      pairs.push_back(fmt::format("{}={}", parameter, value));
-    }
-    return fmt::format("{}:{}", spec.name, fmt::join(pairs, ","));
+    Spec other = spec;
+    other.set(parameter, value);
+    return other.text();
   }
 };
 

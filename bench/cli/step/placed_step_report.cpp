@@ -25,7 +25,7 @@ namespace emplace::cli {
 
 namespace {
 
-// Returns the device classes of which ops have costs, but no device of the cluster is.
+// Returns the device classes for which ops have measured costs, but which the cluster lacks.
 std::set<std::string> unknown_classes(const Problem& problem) {
   std::set<std::string> classes;
   for (OpId op = 0; op < problem.num_ops(); ++op) {

@@ -15,8 +15,8 @@ An observation is by default a dict:
     visited    (groups,) 1 where the episode has chosen
 With observations="flat" it is one array: for each group its row of features, its device as a one-hot vector, whether it
 was visited and whether it is the current one. With observations="graph" it is a gymnasium.spaces.GraphInstance with
-these rows as nodes, and the edges with their share of the bytes of all; torch_geometric_data() makes what PyTorch
-Geometric takes of it.
+these rows as nodes, and the edges with their share of the bytes of all; torch_geometric_data() turns
+it into data of PyTorch Geometric.
 
 The info has the `action_mask` of the current group (0 where the weights of the groups that were visited leave no memory
 for its own, unless that is so on all devices), the `objective_us`, the `step_time_us` and whether the placement `fits`.

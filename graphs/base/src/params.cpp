@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace emplace {
 namespace {
@@ -76,6 +77,24 @@ const ParamValue& Params::value(std::string_view name) const {
   const auto found = values_.find(name);
   EMPLACE_CHECK(found != values_.end(), "no parameter is called '{}'", name);
   return found->second;
+}
+
+void Spec::set(const std::string& key, std::string value) {
+  const auto found = std::ranges::find(given, key, &std::pair<std::string, std::string>::first);
+  if (found == given.end()) {
+    given.emplace_back(key, std::move(value));
+  } else {
+    found->second = std::move(value);
+  }
+}
+
+std::string Spec::text() const {
+  std::string text = name;
+  char separator = ':';
+  for (const auto& [key, value] : given) {
+    text += fmt::format("{}{}={}", std::exchange(separator, ','), key, value);
+  }
+  return text;
 }
 
 Spec Spec::parse(std::string_view text) {

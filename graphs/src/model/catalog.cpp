@@ -13,19 +13,6 @@
 #include <utility>
 
 namespace emplace {
-namespace {
-
-std::string text_of(const Spec& spec) {
-  std::string text = spec.name;
-  char separator = ':';
-  for (const auto& [key, value] : spec.given) {
-    text += fmt::format("{}{}={}", std::exchange(separator, ','), key, value);
-  }
-  return text;
-}
-
-}  // namespace
-
 GraphCatalog& GraphCatalog::global() {
   static GraphCatalog catalog;
   return catalog;
@@ -58,7 +45,7 @@ OpGraph GraphCatalog::build(const Spec& spec) const {
   const GraphModel& model = find(spec.name);
   OpGraph graph =
       model.build(resolve_params(model.parameters, spec, fmt::format("graph {}", spec.name)));
-  graph[boost::graph_bundle].name = text_of(spec);
+  graph[boost::graph_bundle].name = spec.text();
   validate(graph, graph[boost::graph_bundle].name);
   return graph;
 }
@@ -137,7 +124,7 @@ std::vector<std::string> expand_graphs(std::string_view name_or_path) {
   std::vector<std::string> members;
   for (std::int64_t member = 0; member < params.get<std::int64_t>("members"); ++member) {
     spec.given.back().second = fmt::format("{}", member);
-    members.push_back(text_of(spec));
+    members.push_back(spec.text());
   }
   return members;
 }

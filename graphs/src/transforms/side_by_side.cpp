@@ -49,6 +49,10 @@ std::vector<std::string> split_graphs(std::string_view text) {
   return graphs;
 }
 
+std::string join_graphs(std::span<const std::string> graphs) {
+  return fmt::format("{}", fmt::join(graphs, kBetweenGraphs));
+}
+
 std::vector<std::string> part_names(std::span<const std::string> graphs) {
   std::vector<std::string> names;
   names.reserve(graphs.size());
@@ -78,7 +82,7 @@ OpGraph side_by_side(std::span<const OpGraph> graphs, std::span<const std::strin
       warnings.push_back(fmt::format("{}: {}", names[at], warning));
     }
   }
-  whole[boost::graph_bundle] = {.name = fmt::format("{}", fmt::join(texts, kBetweenGraphs)),
+  whole[boost::graph_bundle] = {.name = join_graphs(texts),
                                 .source = fmt::format("{}", fmt::join(sources, "; ")),
                                 .warnings = std::move(warnings)};
   return take(whole);

@@ -26,7 +26,7 @@ struct GpuRates {
   std::int32_t minor = 0;
   std::int32_t multiprocessors = 0;
   double clock_khz = 0;         ///< of the multiprocessors, boosted
-  double memory_clock_khz = 0;  ///< of which memory uses both edges
+  double memory_clock_khz = 0;  ///< memory transfers data on both edges of it
   std::int32_t memory_bus_bits = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Several graphs as one, none of which waits for another: networks that share devices. Its step
-// ends when the longest of them ends. Users name it "A + B".
+// Several graphs as one: networks that share devices, and do not wait for each other. The step ends
+// when the last of them ends. Users name it "A + B".
 
 #include <emplace/graphs/op_graph.hpp>
 
@@ -14,6 +14,9 @@ namespace emplace {
 
 /// Returns the graphs that a text names: those between " + ", or all of it.
 std::vector<std::string> split_graphs(std::string_view text);
+
+/// Returns the text that names these graphs together.
+std::string join_graphs(std::span<const std::string> graphs);
 
 /// Returns how graphs are called within one: by what is before the parameters, without folder and
 /// ending, and from the second with the same name on with a number, "resnet-50_2". Their ops and

@@ -29,7 +29,7 @@ class CpuProgram : public OpProgram {
 
   /// Drives all that a run reads and writes out of the caches.
   void evict(const CoreTeam& team, const OpBuffers& buffers) const;
-  /// Says of which site it was made.
+  /// Keeps the site that it was made for.
   void set_site(const OpSite& site) { site_ = site; }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-// The libraries that GPUs need, and their errors. What links them is none of the program's: the
-// runtime finds the driver, of which these are the functions that it does not offer itself, and
-// the others are opened by name.
+// The libraries that GPUs need, and their errors. The program does not link them: the runtime finds
+// the driver, and the others are opened by name. Of the driver, these are the functions that the
+// runtime does not offer itself.
 //
 // Of cuDNN's two APIs, the graph API is the one that NVIDIA carries on: the older one is
 // deprecated, and engines for the tensor cores of GPUs since H100 are reached by graphs only.
@@ -59,7 +59,7 @@ struct CublasLibrary {
 
 /// Holds cuDNN's functions.
 struct CudnnLibrary {
-  /// Opens cuDNN 9.8 or newer, the first that tells what runs on a GPU from a description of it;
+  /// Opens cuDNN 9.8 or newer; older ones cannot say what a described GPU runs;
   /// throws DeviceFailure.
   CudnnLibrary();
 

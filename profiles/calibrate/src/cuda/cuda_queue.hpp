@@ -24,7 +24,7 @@ class CudaEvent {
 
   cudaEvent_t get() const { return event_; }
   void record(cudaStream_t stream);
-  /// Returns the time that passed between two events, both of which have been reached.
+  /// Returns the time between two events that have been reached.
   double us_since(const CudaEvent& before) const;
 
  private:

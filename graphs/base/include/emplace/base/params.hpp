@@ -65,6 +65,12 @@ struct Spec {
   /// Reads `name:key=value,key=value`; throws kUsage where a key or a value is missing or a key
   /// appears twice.
   static Spec parse(std::string_view text);
+
+  /// Gives `key` this value, in place of one that it has, or behind the others.
+  void set(const std::string& key, std::string value);
+
+  /// Returns `name:key=value,key=value`, or the name alone.
+  std::string text() const;
 };
 
 /// Returns the table's defaults, replaced by the values in `spec`. `what` is for errors: "agent
