@@ -14,6 +14,9 @@
 namespace emplace::cli {
 namespace {
 
+// The interpreter whose package this program lies in, as the package's own start of it says.
+const char* python_of_package() { return std::getenv("EMPLACE_PYTHON"); }
+
 // Puts the folders of the package of this program first on Python's path.
 void set_python_path() {
   namespace fs = std::filesystem;
@@ -32,13 +35,19 @@ void set_python_path() {
 
 }  // namespace
 
+bool has_python_package() { return EMPLACE_HAS_PYTHON || python_of_package() != nullptr; }
+
 void run_in_python(const std::vector<std::string>& arguments) {
-  if (!EMPLACE_HAS_PYTHON) {
+  if (!has_python_package()) {
     throw Error(ErrorCode::kUnsupported,
                 "this build has no Python package; emplace doctor shows how to get it");
   }
-  set_python_path();
-  std::vector<std::string> words = {EMPLACE_PYTHON_PROGRAM, "-m", "emplace"};
+  const char* interpreter = python_of_package();
+  if (interpreter == nullptr) {
+    interpreter = EMPLACE_PYTHON_PROGRAM;
+    set_python_path();
+  }
+  std::vector<std::string> words = {interpreter, "-m", "emplace"};
   words.insert(words.end(), arguments.begin() + 1, arguments.end());
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);

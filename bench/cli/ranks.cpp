@@ -69,6 +69,8 @@ constexpr char kFailed = 'f';
 
 }  // namespace
 
+bool can_join_ranks() { return EMPLACE_HAS_MPI && std::filesystem::exists(module_path()); }
+
 bench::Communicator* join_ranks() {
   if (joined == nullptr && has_company()) {
     joined = open_module();

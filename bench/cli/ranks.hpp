@@ -16,6 +16,9 @@ namespace emplace::cli {
 /// Is thrown where a rank has nothing to tell, for the root tells it.
 struct ToldByRoot {};
 
+/// Whether what joins the ranks of mpirun was built, and is installed with this program.
+bool can_join_ranks();
+
 /// Joins the ranks with which mpirun started this process; null if it is alone. Throws kUnsupported
 /// if this build cannot join them.
 bench::Communicator* join_ranks();

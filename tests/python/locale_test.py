@@ -18,7 +18,7 @@ if len(sys.argv) > 2:
 suite = {"schema": "emplace-suite", "version": 1, "name": "german", "graphs": ["inception-v3:batch=16", "layered:ccr=0.5"],
          "clusters": ["p2-8xlarge-2", "dgx-a100"], "repetitions": 2, "max_evaluations": 40,
          "agents": ["heft", "metis", "scotch", "simulated-annealing:initial-temperature=0.5", "placeto:preset=released,rounds=1"]}
-print(emplace.run(suite, output=sys.argv[1], threads=1).table.to_csv())
+print(emplace.run(suite, output=sys.argv[1], threads=1).table)
 """
 
 
