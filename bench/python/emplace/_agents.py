@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 import sys
@@ -14,6 +15,7 @@ from typing import Any, Callable, Iterable, Mapping, Optional, TypeVar, Union
 from emplace import _core
 from emplace._errors import UsageError
 
+_LEARNS = ("train", "place_with_policy", "save", "load", "evaluations_per_episode")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 LARGEST = 2.0**53  # the bound of a number that has none
 
@@ -81,14 +83,31 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
     of each. `kind` is "baseline", "expert", "heuristic", "search" or "learned"; `deterministic` says that the
     placement depends on the problem alone. With `groups`, problems with more groups are decided on a coarser level.
     Registering a class of the same name again replaces it, if only its texts differ.
+
+    An agent that learns a policy has these methods, too; emplace.train() and the policies of suites call them:
+
+        train(problems, evaluators, report)      Learns from all until the evaluators are exhausted or report() is false:
+                                                 report(episodes, last_us, entropy=0, gradient_norm=0) tells of an
+                                                 update, with the episodes run so far over all problems, and the mean
+                                                 objective at the end of the last ones, a number for each problem.
+        place_with_policy(problem, evaluator)    Places greedily, in one episode.
+        evaluations_per_episode(groups)          The most evaluations that an episode takes.
+        save()                                   Returns the policy: dicts, lists, numbers, texts and numpy arrays.
+        load(policy)                             Takes what save() returned, with lists for arrays.
+
+    place() then begins with the policy, if there is one, and learns from its problem.
     """
     def register(cls: _Class) -> _Class:
         if not _NAME.fullmatch(name):
             raise UsageError(f"agent '{name}', expected a name such as 'my-search'")
         if not callable(getattr(cls, "place", None)):
             raise UsageError(f"agent {name}: {cls.__name__} has no method place(problem, evaluator)")
+        trainable = callable(getattr(cls, "train", None))
+        lacks = [method for method in _LEARNS if not callable(getattr(cls, method, None))]
+        if trainable and lacks:
+            raise UsageError(f"agent {name}: {cls.__name__} has a method train, but no {', '.join(lacks)}")
         table = [_described(name, key, value) for key, value in (parameters or {}).items()]
-        facts = (kind, deterministic, respects_placeable, groups, table)
+        facts = (kind, deterministic, respects_placeable, groups, trainable, table)
         if name in _registered:
             if _registered[name] != facts:
                 raise UsageError(f"agent {name} already exists with another kind, other parameters or properties; "
@@ -99,7 +118,7 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
             doc = (cls.__doc__ or f"The Python class {cls.__name__}.").strip()
             _core.register_agent(name, kind, summary or doc.splitlines()[0].rstrip("."), description or doc,
                                  reference or f"the Python class {cls.__name__}", deterministic, respects_placeable,
-                                 groups, table)
+                                 groups, trainable, table)
             _registered[name] = facts
         _classes[name] = cls
         _files[name] = {}
@@ -124,9 +143,19 @@ def name_of(agent_or_text: Union[str, type]) -> str:
     return name
 
 
+def class_of(name: str) -> Optional[type]:
+    """Returns the class of an agent in Python; None for others."""
+    return _classes.get(name)
+
+
 def make(name: str, parameters: Mapping[str, Any]) -> Any:
     """Makes the agent of a cell; called by emplace._core."""
     return _classes[name](**{key.replace("-", "_"): value for key, value in parameters.items() if key != "groups"})
+
+
+def policy_text(policy: Any) -> str:
+    """Returns what save() of an agent returned as JSON; called by emplace._core."""
+    return json.dumps(policy, default=lambda array: array.tolist())
 
 
 def note_failure(error: BaseException, trace: Optional[TracebackType], path: Optional[str] = None) -> str:

@@ -15,6 +15,7 @@ from emplace._agents import cause_of, files_of, name_of
 from emplace._errors import Error, IoError, UnsupportedError, UsageError, tells_nearest_argument
 from emplace._models import PlacedModel, place_model
 from emplace._types import Path
+from emplace._workers import run_in_processes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -58,10 +59,18 @@ def problem(graph: Union[Path, _core.Graph], cluster: Path, groups: int = 0, gro
     return _core.problem(graph, cluster, groups, grouping, constraints or {})
 
 
+def _read(path: Path) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        raise IoError(f"{os.fspath(path)}: {error.strerror}") from error
+
+
 @overload
 def place(problem: _core.Problem, agent: AgentName = ..., *, evaluations: Optional[int] = ...,
           time_limit: Optional[float] = ..., seed: int = ..., start: Optional[ArrayLike] = ...,
-          threads: int = ...) -> Placed: ...
+          threads: int = ..., policy: Optional[Path] = ...) -> Placed: ...
 
 
 @overload
@@ -75,10 +84,12 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] 
           **options: Any) -> Union[Placed, PlacedModel]:
     """Lets an agent place a problem, or a model of PyTorch, as `emplace place` does.
 
-    place(problem, agent, *, evaluations, time_limit, seed, start, threads) returns Placed. `agent` is
+    place(problem, agent, *, evaluations, time_limit, seed, start, threads, policy) returns Placed. `agent` is
     NAME[:key=value,...] or a registered class. The budget is `evaluations` (1000 unless told otherwise) or
     `time_limit` in seconds; without either, `auto` has ten seconds. `start` is a placement from which searches start.
-    Raises UnsupportedError if the agent fails, from the exception of an agent in Python.
+    `policy` is a file that train() wrote, in place of an agent: it places in one episode, or with `evaluations` or
+    `time_limit` it goes on learning. Raises UnsupportedError if the agent fails, from the exception of an agent in
+    Python.
 
     place(model, example_inputs, cluster=..., time_limit=60) returns PlacedModel. It takes the options above, `agent`,
     `groups`, `grouping`, and those of from_torch(), for one step of training unless told otherwise.
@@ -95,9 +106,16 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] 
 @tells_nearest_argument
 def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *, evaluations: Optional[int] = None,
                    time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
-                   threads: int = 0) -> Placed:
+                   threads: int = 0, policy: Optional[Path] = None) -> Placed:
     name = name_of(agent)
-    if time_limit is None and evaluations is None and name == _DEFAULT_AGENT:
+    given = None
+    if policy is not None:
+        if name != _DEFAULT_AGENT:
+            raise UsageError(f"agent is {name}, but the policy's agent places")
+        given = _read(policy), os.fspath(policy)
+        if time_limit is None and evaluations is None:
+            evaluations = 0
+    elif time_limit is None and evaluations is None and name == _DEFAULT_AGENT:
         time_limit = _DEFAULT_TIME_LIMIT
     if time_limit is not None and not time_limit > 0:
         raise UsageError(f"time_limit is {time_limit}, expected more than 0 seconds")
@@ -106,7 +124,7 @@ def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *,
     if evaluations < 0:
         raise UsageError(f"evaluations is {evaluations}, expected 0 or more")
     try:
-        facts = _core.place(problem, name, evaluations, time_limit, seed, start, threads)
+        facts = _core.place(problem, name, evaluations, time_limit, seed, start, threads, given)
     except UnsupportedError as error:
         cause = cause_of(str(error))
         if cause is not None:
@@ -233,7 +251,8 @@ def _with_classes(agents: Iterable[Any]) -> Iterator[Any]:
 
 @tells_nearest_argument
 def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
-        shard: str = "1/1", resume: bool = False, threads: int = 0, progress: Progress = None) -> Report:
+        shard: str = "1/1", resume: bool = False, threads: int = 0, workers: int = 1,
+        progress: Progress = None) -> Report:
     """Runs a suite, as `emplace run` does, and returns its report().
 
     `suite` is a name, the path of a file, or a dict with the content of a file, whose agents may be registered classes.
@@ -242,9 +261,13 @@ def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = No
     folders. `progress(done, total)` is called after each cell. Ctrl-C ends the run; with `resume` it continues in
     `output`, or in the last of these folders, and warns if another emplace or other files of agents started it. IoError
     lists cells for which the machine had too little memory, processes, files or disk space; `resume` tries them again.
+
+    `workers` is the number of processes that share the suite, so that agents in Python run at the same time; `progress`
+    then counts parts of it. Their classes are imported anew in each: a script that calls this needs the guard `if
+    __name__ == "__main__"`, as for Python's multiprocessing.
     """
     folder, faults = run_cells(suite, agents=agents, output=output, seed=seed, shard=shard, resume=resume,
-                               threads=threads, warn=warnings.warn, progress=progress)
+                               threads=threads, workers=workers, warn=warnings.warn, progress=progress)
     if faults:
         raise IoError(f"{faults}; resume=True tries them again")
     return report(folder)
@@ -261,6 +284,8 @@ def _complete(suite: Suite, agents: Iterable[Any]) -> tuple[dict[str, Any], str]
             document["agents"], added = added, []
         elif listed and not isinstance(listed, (bool, str)):
             document["agents"] = list(_with_classes(listed))
+        if "policies" in document:
+            document["policies"] = list(_with_classes(document["policies"]))
         document = json.loads(_core.complete_suite(json.dumps(document), source))
     else:
         source = os.fspath(suite)
@@ -270,8 +295,8 @@ def _complete(suite: Suite, agents: Iterable[Any]) -> tuple[dict[str, Any], str]
 
 
 def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
-              shard: str = "1/1", resume: bool = False, threads: int = 0, warn: Callable[[str], None],
-              progress: Progress = None) -> tuple[str, str]:
+              shard: str = "1/1", resume: bool = False, threads: int = 0, workers: int = 1,
+              warn: Callable[[str], None], progress: Progress = None) -> tuple[str, str]:
     """Runs a suite. Returns the folder of its results, and which cells this machine could not run, if any."""
     document, source = _complete(suite, agents)
     text = json.dumps(document)
@@ -280,6 +305,13 @@ def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path
         folder = os.fspath(output)
     else:
         folder = last_folder(name, document["name"]) if resume else _free_folder(name)
-    used = [(entry["agent"] if isinstance(entry, dict) else entry).partition(":")[0] for entry in document["agents"]]
-    return folder, _core.run_suite(text, source, folder, seed, shard, resume, threads, list(sys.argv), files_of(used),
-                                   warn, progress)
+    used = [(entry["agent"] if isinstance(entry, dict) else entry).partition(":")[0]
+            for entry in document["agents"] + document.get("policies", [])]
+    if workers == 1:
+        return folder, _core.run_suite(text, source, folder, seed, shard, resume, threads, list(sys.argv),
+                                       files_of(used), warn, progress)
+    if workers < 1 or shard != "1/1":
+        raise UsageError(f"workers is {workers}, expected 1 or more" if workers < 1 else
+                         f"shard is {shard}, but {workers} workers share the whole suite")
+    return folder, run_in_processes(text, source, folder, used, files_of(used), seed=seed, resume=resume,
+                                    threads=threads, workers=workers, warn=warn, progress=progress)

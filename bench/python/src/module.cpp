@@ -5,6 +5,7 @@
 #include "problem.hpp"
 #include "python_agent.hpp"
 #include "runs.hpp"
+#include "training.hpp"
 
 #include <emplace/agents/plugin_loader.hpp>
 #include <emplace/agents/registry.hpp>
@@ -84,6 +85,7 @@ PYBIND11_MODULE(_core, module) {
   python::bind_problem(module);
   python::bind_agents(module);
   python::bind_runs(module);
+  python::bind_training(module);
   module.def("version", [] { return bench::build_info().version; });
   module.def("agents", [] { return agents::AgentRegistry::global().names(); });
   module.def("load_plugin", &python::load_plugin, pybind11::arg("path"),

@@ -6,12 +6,14 @@
 
 #include <emplace/agents/agent.hpp>
 #include <emplace/base/error.hpp>
+#include <emplace/base/json_cursor.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <cerrno>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -174,44 +176,234 @@ void throw_fault_of_machine(const py::error_already_set& error) {
                                .cast<std::string>());
 }
 
-class PythonAgent final : public agents::Agent {
- public:
-  PythonAgent(std::string name, Params params)
-      : name_(std::move(name)), params_(std::move(params)) {}
+// Returns a JSON value as json.loads() does.
+py::object json_to_python(const JsonCursor& json) {
+  if (json.is_object()) {
+    py::dict object;
+    for (const auto& [name, member] : json.members()) {
+      object[py::str(name)] = json_to_python(member);
+    }
+    return object;
+  }
+  if (json.is_array()) {
+    py::list array;
+    for (const JsonCursor& element : json.elements()) {
+      array.append(json_to_python(element));
+    }
+    return array;
+  }
+  if (json.is_text()) {
+    return py::str(json.text());
+  }
+  if (json.is_boolean()) {
+    return py::bool_(json.boolean());
+  }
+  if (json.is_null()) {
+    return py::none();
+  }
+  if (json.is_integer()) {
+    return py::int_(json.integer());
+  }
+  return py::float_(
+      json.number(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()));
+}
 
-  Placement place(const Problem& problem, agents::Evaluator& evaluator) override {
+// A problem and its evaluator as Python sees them while an agent uses them.
+class Handed {
+ public:
+  explicit Handed(agents::Evaluator& evaluator) : Handed(evaluator.problem(), evaluator) {}
+  // Hands on a copy, because Python may keep it for longer than this problem lives.
+  Handed(const Problem& problem, agents::Evaluator& evaluator)
+      : problem_(std::make_shared<PythonProblem>(
+            Problem(problem), ProblemNames{.graph = problem.graph()[boost::graph_bundle].name,
+                                           .cluster = problem.cluster().name})),
+        evaluator_(std::make_shared<PythonEvaluator>(evaluator, problem_)) {}
+  ~Handed() {
+    if (evaluator_) {
+      evaluator_->end();
+    }
+  }
+  Handed(const Handed&) = delete;
+  Handed& operator=(const Handed&) = delete;
+  Handed(Handed&&) = default;
+  Handed& operator=(Handed&&) = delete;
+
+  const std::shared_ptr<PythonProblem>& problem() const { return problem_; }
+  const std::shared_ptr<PythonEvaluator>& evaluator() const { return evaluator_; }
+
+ private:
+  std::shared_ptr<PythonProblem> problem_;
+  std::shared_ptr<PythonEvaluator> evaluator_;
+};
+
+// An instance of the class of an agent. Made at the first call.
+class Instance {
+ public:
+  Instance(std::string name, Params params) : name_(std::move(name)), params_(std::move(params)) {}
+  ~Instance() {
+    if (instance_ && Py_IsInitialized() != 0) {
+      const py::gil_scoped_acquire acquired;
+      instance_ = py::object();
+    }
+  }
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  // Calls `body` with the instance and the GIL; what Python raises is thrown as the agent's
+  // failure.
+  template <typename Body>
+  auto with(const Body& body) {
     const py::gil_scoped_acquire acquired;
-    // A copy, because Python may keep it for longer than this problem lives.
-    const auto python_problem = std::make_shared<PythonProblem>(
-        Problem(problem), ProblemNames{.graph = problem.graph()[boost::graph_bundle].name,
-                                       .cluster = problem.cluster().name});
-    const auto python_evaluator = std::make_shared<PythonEvaluator>(evaluator, python_problem);
     try {
-      py::dict params;
-      for (const auto& [name, value] : params_.values()) {
-        params[py::str(name)] = python_value(value);
+      if (!instance_) {
+        py::dict params;
+        for (const auto& [name, value] : params_.values()) {
+          params[py::str(name)] = python_value(value);
+        }
+        instance_ = py::module_::import("emplace._agents").attr("make")(name_, params);
       }
-      const py::object agent = py::module_::import("emplace._agents").attr("make")(name_, params);
-      const py::object placement = agent.attr("place")(python_problem, python_evaluator);
-      python_evaluator->end();
-      return read_answer(placement, problem);
+      return body(instance_);
     } catch (const py::error_already_set& error) {
-      python_evaluator->end();
       throw_failure(error);
     }
   }
 
- private:
-  static Placement read_answer(const py::object& placement, const Problem& problem) {
-    try {
-      return read_placement(placement, problem);
-    } catch (const Error& error) {
-      throw std::runtime_error(fmt::format("place() returned no placement: {}", error.what()));
-    }
+  // Lets `method` place, and reads its answer.
+  Placement place(const char* method, const Problem& problem, agents::Evaluator& evaluator) {
+    return with([&](const py::object& agent) {
+      const Handed handed(problem, evaluator);
+      const py::object placement = agent.attr(method)(handed.problem(), handed.evaluator());
+      try {
+        return read_placement(placement, problem);
+      } catch (const Error& error) {
+        throw std::runtime_error(
+            fmt::format("{}() returned no placement: {}", method, error.what()));
+      }
+    });
   }
 
+ private:
   std::string name_;
   Params params_;
+  py::object instance_;
+};
+
+class PythonAgent final : public agents::Agent {
+ public:
+  PythonAgent(std::string name, Params params) : instance_(std::move(name), std::move(params)) {}
+
+  Placement place(const Problem& problem, agents::Evaluator& evaluator) override {
+    return instance_.place("place", problem, evaluator);
+  }
+
+ private:
+  Instance instance_;
+};
+
+// An agent in Python that learns. emplace._agents checks that its class has what is called here.
+class PythonTrainableAgent final : public agents::TrainableAgent {
+ public:
+  PythonTrainableAgent(std::string name, Params params)
+      : instance_(std::move(name), std::move(params)) {}
+
+  Placement place(const Problem& problem, agents::Evaluator& evaluator) override {
+    return instance_.place("place", problem, evaluator);
+  }
+
+  void train(std::span<agents::Evaluator* const> evaluators,
+             const agents::TrainingCallback& callback) override {
+    instance_.with([&](const py::object& agent) {
+      std::vector<Handed> handed;
+      handed.reserve(evaluators.size());
+      py::list problems;
+      py::list python_evaluators;
+      for (agents::Evaluator* const evaluator : evaluators) {
+        handed.emplace_back(*evaluator);
+        problems.append(handed.back().problem());
+        python_evaluators.append(handed.back().evaluator());
+      }
+      bool goes_on = true;
+      const auto report = [&](std::int64_t episodes, const std::vector<double>& last_us,
+                              double entropy, double gradient_norm) {
+        goes_on = tell(evaluators, callback,
+                       {.episodes = episodes, .entropy = entropy, .gradient_norm = gradient_norm},
+                       last_us) &&
+                  goes_on;
+        return goes_on;
+      };
+      agent.attr("train")(
+          problems, python_evaluators,
+          py::cpp_function(report, py::arg("episodes"), py::arg("last_us"),
+                           py::arg("entropy") = 0.0, py::arg("gradient_norm") = 0.0));
+    });
+  }
+
+  Placement place_with_policy(const Problem& problem, agents::Evaluator& evaluator) override {
+    return instance_.place("place_with_policy", problem, evaluator);
+  }
+
+  std::int64_t evaluations_per_episode(GroupId num_groups) const override {
+    return instance_.with([&](const py::object& agent) {
+      return agent.attr("evaluations_per_episode")(num_groups).cast<std::int64_t>();
+    });
+  }
+
+  std::string save() const override {
+    return instance_.with([&](const py::object& agent) {
+      return py::module_::import("emplace._agents")
+          .attr("policy_text")(agent.attr("save")())
+          .cast<std::string>();
+    });
+  }
+
+  void load(const JsonCursor& policy) override {
+    instance_.with([&](const py::object& agent) { agent.attr("load")(json_to_python(policy)); });
+  }
+
+  std::string save_training() const override { throw_no_checkpoints(); }
+  void load_training(const JsonCursor&) override { throw_no_checkpoints(); }
+
+  std::vector<agents::PolicyLayer> layers(DeviceId) const override { return {}; }
+
+ private:
+  [[noreturn]] static void throw_no_checkpoints() {
+    throw Error(ErrorCode::kUnsupported, "agents in Python write no checkpoints of a training");
+  }
+
+  // Reports an update once for each problem; returns whether the training goes on.
+  bool tell(std::span<agents::Evaluator* const> evaluators,
+            const agents::TrainingCallback& callback, agents::TrainingUpdate update,
+            const std::vector<double>& last_us) {
+    if (last_us.size() != evaluators.size()) {
+      throw Error(ErrorCode::kUsage, fmt::format("last_us has {} numbers, expected one for each of "
+                                                 "the {} problems",
+                                                 last_us.size(), evaluators.size()));
+    }
+    if (update.episodes < episodes_) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("episodes is {}, expected {} or more", update.episodes, episodes_));
+    }
+    episodes_ = update.episodes;
+    update.update = ++updates_;
+    bool goes_on = true;
+    for (std::size_t problem = 0; problem < evaluators.size(); ++problem) {
+      if (!evaluators[problem]->incumbent().placement()) {
+        throw Error(ErrorCode::kUsage,
+                    fmt::format("there is a report, but no placement of problem {} was evaluated",
+                                problem));
+      }
+      update.problem = problem;
+      update.last_us = last_us[problem];
+      update.best_us = evaluators[problem]->incumbent().evaluation().objective_us();
+      update.is_last = problem + 1 == evaluators.size();
+      goes_on = (!callback || callback(update)) && goes_on;
+    }
+    return goes_on;
+  }
+
+  mutable Instance instance_;
+  std::int64_t updates_ = 0;
+  std::int64_t episodes_ = 0;
 };
 
 // A parameter as emplace._agents hands it on.
@@ -251,7 +443,8 @@ agents::AgentKind kind_of(const std::string& text) {
 void register_agent(const std::string& name, const std::string& kind, const std::string& summary,
                     const std::string& description, const std::string& reference,
                     bool deterministic, bool respects_placeable,
-                    const std::optional<GroupId>& groups, const std::vector<py::dict>& parameters) {
+                    const std::optional<GroupId>& groups, bool trainable,
+                    const std::vector<py::dict>& parameters) {
   if (is_running()) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("agent {} comes too late: other agents are running", name));
@@ -263,14 +456,19 @@ void register_agent(const std::string& name, const std::string& kind, const std:
                          .reference = reference,
                          .deterministic = deterministic,
                          .respects_placeable = respects_placeable,
+                         .trainable = trainable,
                          .default_groups = groups};
   for (const py::dict& parameter : parameters) {
     info.parameters.push_back(parameter_of(parameter));
   }
   // By name, because the registry outlives the interpreter and its classes.
-  agents::AgentRegistry::global().add(std::move(info), [name](const Params& params) {
-    return std::make_unique<PythonAgent>(name, params);
-  });
+  agents::AgentRegistry::global().add(
+      std::move(info), [name, trainable](const Params& params) -> std::unique_ptr<agents::Agent> {
+        if (trainable) {
+          return std::make_unique<PythonTrainableAgent>(name, params);
+        }
+        return std::make_unique<PythonAgent>(name, params);
+      });
 }
 
 py::object evaluate(PythonEvaluator& self, const py::object& placements) {

@@ -8,6 +8,8 @@
 #include <emplace/bench/agent_check.hpp>
 #include <emplace/bench/best_known.hpp>
 #include <emplace/bench/executor.hpp>
+#include <emplace/bench/merge_stores.hpp>
+#include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/report.hpp>
 #include <emplace/bench/result_store.hpp>
 #include <emplace/bench/result_tables.hpp>
@@ -40,34 +42,54 @@ struct RunInProgress {
   ~RunInProgress() { --runs_in_progress; }
 };
 
-void check_threads(int threads) {
-  if (threads < 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("threads is {}, expected 1 or more, or 0 for all cores", threads));
-  }
-}
+// The text of a policy file, and what errors call it.
+using PolicyText = std::pair<std::string, std::string>;
 
 // Runs one cell with as many threads; 0 for as many as there are cores.
 bench::CellResult run_on_threads(int threads, const bench::Cell& cell, PythonProblem& problem,
-                                 const std::atomic<bool>& stop, const bench::CellWatch& watch) {
+                                 const bench::Policies& policies, const std::atomic<bool>& stop,
+                                 const bench::CellWatch& watch) {
   return bench::on_threads(
-      threads, [&] { return bench::run_cell(cell, problem.bounded(), {}, stop, watch); });
+      threads, [&] { return bench::run_cell(cell, problem.bounded(), policies, stop, watch); });
+}
+
+// Lets a cell use the policy of a file: as it is, in one episode, or with a budget to learn on.
+bench::Policies use_policy(const PolicyText& given, const Problem& problem, bench::Cell& cell) {
+  const auto& [text, source] = given;
+  bench::PolicyFile file = bench::read_policy_file(text, source);
+  cell.agent = file.origin.plan.agent;
+  cell.policy = source;
+  cell.training = source;
+  if (cell.max_evaluations == 0) {
+    cell.learns = false;
+    cell.max_evaluations = bench::agent_of(file, cell.groups_are_given())
+                               ->evaluations_per_episode(problem.num_groups());
+  }
+  bench::Policies policies;
+  policies.emplace(source, bench::PolicyAndText{.file = std::move(file), .text = text});
+  return policies;
 }
 
 py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t evaluations,
                std::optional<double> time_limit_s, std::int64_t seed, const py::object& start,
-               int threads) {
+               int threads, const std::optional<PolicyText>& policy) {
   check_threads(threads);
   const agents::AgentSpec spec = agent;
-  spec.resolve();
+  if (!policy) {
+    spec.resolve();
+  }
   const ProblemNames& names = problem.names();
-  const bench::Cell cell{.graph = names.graph,
-                         .cluster = names.cluster,
-                         .agent = spec,
-                         .max_evaluations = evaluations,
-                         .groups = names.groups,
-                         .grouping = names.grouping,
-                         .root_seed = static_cast<std::uint64_t>(seed)};
+  bench::Cell cell{.graph = names.graph,
+                   .cluster = names.cluster,
+                   .agent = spec,
+                   .max_evaluations = evaluations,
+                   .groups = names.groups,
+                   .grouping = names.grouping,
+                   .root_seed = static_cast<std::uint64_t>(seed)};
+  bench::Policies policies;
+  if (policy) {
+    policies = use_policy(*policy, problem.problem(), cell);
+  }
   bench::CellWatch watch;
   if (time_limit_s) {
     watch.max_time = std::chrono::duration<double>(*time_limit_s);
@@ -78,13 +100,14 @@ py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t ev
   }
   bench::CellResult result;
   run_interruptibly([&](const std::atomic<bool>& stop) {
-    result = run_on_threads(threads, cell, problem, stop, watch);
+    result = run_on_threads(threads, cell, problem, policies, stop, watch);
   });
   if (result.status == bench::CellStatus::kFailed) {
-    throw Error(ErrorCode::kUnsupported, fmt::format("agent {} failed: {}", agent, result.message));
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("agent {} failed: {}", cell.agent.text(), result.message));
   }
   py::dict placed;
-  placed["agent"] = agent;
+  placed["agent"] = cell.agent.text();
   placed["placement"] = to_array(result.placement);
   placed["status"] = to_string(result.status);
   placed["step_time_us"] = result.step_time_us;
@@ -211,6 +234,13 @@ py::tuple report_text(const std::string& folder, bool color, bool json) {
 
 }  // namespace
 
+void check_threads(int threads) {
+  if (threads < 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("threads is {}, expected 1 or more, or 0 for all cores", threads));
+  }
+}
+
 bool is_running() { return runs_in_progress > 0; }
 
 namespace {
@@ -271,6 +301,11 @@ void bind_runs(py::module_& module) {
   module.def("place", place);
   module.def("mistakes_of_agent", mistakes_of);
   module.def("run_suite", run_suite);
+  // Merges the results of shards.
+  module.def("merge_runs", [](const std::vector<std::string>& folders, const std::string& output) {
+    const py::gil_scoped_release released;
+    bench::merge_stores(folders, output);
+  });
   module.def("read_run", read_run);
   module.def("report_text", report_text);
   module.def("suite_of_run", [](const std::string& folder) {

@@ -19,6 +19,9 @@ bool is_running();
 /// it with the GIL.
 void run_interruptibly(const std::function<void(const std::atomic<bool>& stop)>& body);
 
+/// Throws kUsage unless `threads` is a number of threads, or 0 for all cores.
+void check_threads(int threads);
+
 /// Adds place() and what runs and reads suites to the module.
 void bind_runs(pybind11::module_& module);
 

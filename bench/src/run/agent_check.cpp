@@ -3,6 +3,7 @@
 #include <emplace/base/error.hpp>
 #include <emplace/bench/agent_check.hpp>
 #include <emplace/bench/executor.hpp>
+#include <emplace/bench/policy_file.hpp>
 #include <emplace/bench/problem_set.hpp>
 #include <emplace/bench/threads.hpp>
 #include <emplace/graphs/grouping.hpp>
@@ -253,6 +254,42 @@ void works_at_the_bounds_of_its_parameters(const agents::AgentSpec& agent,
   }
 }
 
+// Two of its evaluators train a policy, which then is saved, loaded and used.
+void learns(const agents::AgentSpec& agent, const TinyProblem& problem) {
+  if (!agent.info().trainable) {
+    return;
+  }
+  constexpr std::int64_t kEpisodes = 10;
+  const Problem& on = problem.entry.problem;
+  const auto learner = make_trainable(agent);
+  const std::int64_t per_episode = learner->evaluations_per_episode(on.num_groups());
+  agents::Evaluator first(on, {.seed = 1, .budget = {.max_evaluations = kEpisodes * per_episode}});
+  agents::Evaluator second(on, {.seed = 2, .budget = {.max_evaluations = kEpisodes * per_episode}});
+  agents::Evaluator* const evaluators[] = {&first, &second};
+  learner->train(evaluators, {});
+  const std::string policy = learner->save();
+  const auto loaded = make_trainable(agent);
+  loaded->load(JsonDocument::parse(policy, "its policy").root());
+  if (loaded->save() != policy) {
+    throw Mistake("saves another policy than it loaded");
+  }
+  agents::Evaluator evaluator(on, {.seed = 3});
+  const Placement placement = loaded->place_with_policy(on, evaluator);
+  for (GroupId group = 0; group < on.num_groups(); ++group) {
+    if (placement[group] < 0 || placement[group] >= on.num_devices()) {
+      throw Mistake(fmt::format("places group {} nowhere with its policy", group));
+    }
+  }
+  if (evaluator.budget().evaluations() > per_episode) {
+    throw Mistake(
+        fmt::format("makes {} when it places with its policy, more than the {} that it names",
+                    counted(evaluator.budget().evaluations(), "evaluation"), per_episode));
+  }
+  if (loaded->save() != policy) {
+    throw Mistake("changes its policy when it places with it");
+  }
+}
+
 struct NamedCheck {
   std::string_view what{};
   Check run{};
@@ -268,7 +305,8 @@ std::vector<NamedCheck> all_checks() {
           {"ignores seed and budget if it calls itself deterministic", is_deterministic},
           {"is never faster than the lower bound", is_not_below_the_bound},
           {"returns the best placement that it evaluated", returns_its_best},
-          {"works with each parameter at its bounds", works_at_the_bounds_of_its_parameters}};
+          {"works with each parameter at its bounds", works_at_the_bounds_of_its_parameters},
+          {"loads what it saved and places with it, if it learns a policy", learns}};
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+"""Training policies."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+
+from emplace import _core
+from emplace._agents import cause_of, name_of
+from emplace._errors import UnsupportedError, UsageError, tells_nearest_argument
+from emplace._runs import _frame
+
+if TYPE_CHECKING:
+    from emplace._runs import AgentName, Progress
+    from emplace._types import Path
+
+
+class Trained(NamedTuple):
+    """A policy, and how it was learned."""
+
+    policy: str  #: the text of the policy file
+    curve: Any  #: a row for each update and problem: a pandas.DataFrame, or a list of dicts without pandas
+    ended_by: str  #: "episodes" or "patience"
+
+    def __repr__(self) -> str:
+        return f"<emplace.Trained: {len(self.curve)} updates of problems, {len(self.policy)} bytes>"
+
+    def save(self, path: Path) -> None:
+        """Writes the policy file, which place(policy=...) and `emplace place --policy` read."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.policy)
+
+
+@tells_nearest_argument
+def train(agent: AgentName, graphs: Union[Path, list[Path]], clusters: Union[Path, list[Path]], *, episodes: int,
+          groups: int = 0, grouping: str = "", patience: int = 0, seed: int = 0, threads: int = 0,
+          output: Optional[Path] = None, progress: Progress = None) -> Trained:
+    """Trains one policy on each graph on each cluster, as `emplace train` does.
+
+    `agent` is NAME[:key=value,...] or a registered class that learns. `graphs` and `clusters` are names or files; a
+    family means all its training graphs. Training runs `episodes` on each, but ends after `patience` episodes each
+    without a better placement of any, if that is not 0. `output` is the file for the policy. `progress(done, total)`
+    is called with the number of episodes after each update. Ctrl-C ends the training and loses it; the program's
+    `emplace train` can be resumed.
+
+        trained = emplace.train("learned-search", "rnnlm", "p2-8xlarge-2", groups=16, episodes=50, output="policy.json")
+        emplace.place(emplace.problem("nmt", "p2-8xlarge-2", groups=16), policy="policy.json")
+    """
+    def listed(names: Any) -> list[str]:
+        return [os.fspath(name) for name in ([names] if isinstance(names, (str, os.PathLike)) else names)]
+
+    if episodes < 1:
+        raise UsageError(f"episodes is {episodes}, expected 1 or more")
+    if patience < 0:
+        raise UsageError(f"patience is {patience}, expected 0 or more")
+    for name, given in (("graphs", listed(graphs)), ("clusters", listed(clusters))):
+        if not given:
+            raise UsageError(f"{name} is empty, expected one or more")
+    try:
+        policy, rows, ended_by = _core.train(name_of(agent), listed(graphs), listed(clusters), episodes, groups,
+                                             grouping, patience, seed, threads, progress)
+    except UnsupportedError as error:
+        raise error from cause_of(str(error))
+    trained = Trained(policy, _frame(rows), ended_by)
+    if output is not None:
+        trained.save(output)
+    return trained

@@ -1,0 +1,97 @@
+#include "training.hpp"
+
+#include "runs.hpp"
+
+#include <emplace/base/error.hpp>
+#include <emplace/bench/manifest.hpp>
+#include <emplace/bench/training.hpp>
+#include <emplace/graphs/catalog.hpp>
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emplace::python {
+namespace {
+
+namespace py = pybind11;
+
+py::list rows_of(const bench::LearningCurve& curve) {
+  py::list rows;
+  for (const bench::CurveRow& of : curve.rows()) {
+    py::dict row;
+    row["update"] = of.update;
+    row["episodes"] = of.episodes;
+    row["evaluations"] = of.evaluations;
+    row["graph"] = curve.problems()[of.problem].graph;
+    row["cluster"] = curve.problems()[of.problem].cluster;
+    row["last_us"] = of.last_us;
+    row["best_us"] = of.best_us;
+    row["entropy"] = of.entropy;
+    row["gradient_norm"] = of.gradient_norm;
+    rows.append(std::move(row));
+  }
+  return rows;
+}
+
+// Returns the policy file's text, the rows of the learning curve, and how the training ended.
+py::tuple train(const std::string& agent, const std::vector<std::string>& graphs,
+                const std::vector<std::string>& clusters, std::int64_t episodes,
+                std::int64_t groups, const std::string& grouping, std::int64_t patience,
+                std::int64_t seed, int threads, const py::object& progress) {
+  check_threads(threads);
+  if (seed < 0 || seed > bench::kMaxRootSeed) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("seed is {}, expected 0 to {}", seed, bench::kMaxRootSeed));
+  }
+  bench::TrainingPlan plan{.agent = agent,
+                           .clusters = clusters,
+                           .groups = groups,
+                           .grouping = std::string(grouping_for(grouping, groups)),
+                           .root_seed = static_cast<std::uint64_t>(seed),
+                           .episodes = episodes,
+                           .patience = patience};
+  for (const std::string& name : graphs) {
+    for (std::string& graph : expand_graphs(name)) {
+      plan.graphs.push_back(std::move(graph));
+    }
+  }
+  std::string policy;
+  std::string ended_by;
+  std::optional<bench::LearningCurve> curve;
+  run_interruptibly([&](const std::atomic<bool>& stop) {
+    bench::Training training(std::move(plan), &stop);
+    bench::TrainingEnd end{};
+    try {
+      end = training.run(threads, [&] {
+        const py::gil_scoped_acquire acquired;
+        if (!progress.is_none()) {
+          progress(training.curve().episodes(), training.num_episodes());
+        }
+        return !stop;
+      });
+    } catch (const Error&) {
+      throw;
+    } catch (const std::runtime_error& error) {
+      throw Error(ErrorCode::kUnsupported, fmt::format("agent {} failed: {}", agent, error.what()));
+    }
+    ended_by = to_string(end);
+    if (end != bench::TrainingEnd::kStopped) {
+      policy = training.policy_file();
+    }
+    curve = training.curve();
+  });
+  return py::make_tuple(policy, rows_of(*curve), ended_by);
+}
+
+}  // namespace
+
+void bind_training(py::module_& module) { module.def("train", train); }
+
+}  // namespace emplace::python
