@@ -99,6 +99,34 @@ TEST(Suite, AGraphMayBePlacedOnSomeOfTheClusters) {
                          Pair("nmt p2-8xlarge-4", 3)));
 }
 
+TEST(Suite, AgentsAreThereWithEachBudgetUnlessTheyAreDeterministic) {
+  const Suite suite = read_suite(
+      suite_with(R"("agents": ["single-gpu", "random"], "repetitions": 2, "max_evaluations": 5)",
+                 R"("agents": ["single-gpu", "random", {"agent": "random:groups=4", "name": "few"},
+                               {"agent": "hill-climb", "max_evaluations": 9}],
+                    "max_evaluations": [1, 7, 20])"),
+      "s.json");
+  EXPECT_THAT(labels_of(suite), ElementsAre("single-gpu", "random, 1", "random, 7", "random, 20",
+                                            "few, 1", "few, 7", "few, 20", "hill-climb"));
+  EXPECT_EQ(suite.max_evaluations, 20);
+  EXPECT_EQ(suite.evaluations_of(suite.agents[0]), 20);
+  EXPECT_EQ(suite.evaluations_of(suite.agents[2]), 7);
+  EXPECT_EQ(suite.evaluations_of(suite.agents[7]), 9);
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+  const Suite all =
+      read_suite(suite_with(R"(["single-gpu", "random"], "repetitions": 2, "max_evaluations": 5)",
+                            R"("*", "max_evaluations": [1, 7])"),
+                 "s.json");
+  EXPECT_THAT(labels_of(all), ::testing::AllOf(Contains("heft"), Contains("hill-climb, 7")));
+  for (const char* const budgets : {"[]", "[0]", "[7, 7]", "[7, 1]", "[1.5]", "\"5\""}) {
+    SCOPED_TRACE(budgets);
+    const std::string text =
+        suite_with("\"max_evaluations\": 5", fmt::format("\"max_evaluations\": {}", budgets));
+    EXPECT_THAT(test::error_of(ErrorCode::kFormat, [&] { read_suite(text, "s.json"); }),
+                HasSubstr("s.json: /max_evaluations"));
+  }
+}
+
 TEST(Suite, AnAgentMayHaveAGroupingOfItsOwn) {
   const Suite suite = read_suite(
       suite_with(R"(["single-gpu", "random"])",

@@ -27,6 +27,7 @@ from emplace._core import (
 from emplace._agents import Parameter, agent
 from emplace._calibrate import Calibration, calibrate
 from emplace._conformance import check_agent
+from emplace._leaderboard import benchmark, leaderboard
 from emplace._models import PlacedModel, device_map, from_torch
 from emplace._runs import Comparison, Placed, Report, compare, place, problem, report, run
 from emplace._training import Trained, train
@@ -38,7 +39,7 @@ __version__ = version()
 __all__ = [
     "Calibration", "Comparison", "Error", "Evaluation", "Evaluations", "Evaluator", "Export", "FormatError", "Graph", "InternalError",
     "IoError", "Parameter", "Placed", "PlacedModel", "Problem", "Random", "Report", "Status", "Step", "Trained",
-    "UnknownNameError", "UnsupportedError", "UsageError", "ValidatedStep", "Validation", "agent", "agents",
-    "calibrate", "check_agent", "clusters", "compare", "device_map", "from_torch", "graphs", "gymnasium_env", "load_graph",
+    "UnknownNameError", "UnsupportedError", "UsageError", "ValidatedStep", "Validation", "agent", "agents", "benchmark",
+    "calibrate", "check_agent", "clusters", "compare", "device_map", "from_torch", "graphs", "gymnasium_env", "leaderboard", "load_graph",
     "load_plugin", "place", "problem", "report", "run", "suites", "train", "validate", "version",
 ]

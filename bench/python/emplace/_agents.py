@@ -87,7 +87,7 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
     An agent that learns a policy has these methods, too; emplace.train() and the policies of suites call them:
 
         train(problems, evaluators, report)      Learns from all until the evaluators are exhausted or report() is false:
-                                                 report(episodes, last_us, entropy=0, gradient_norm=0) tells of an
+                                                 report(episodes, last_us, entropy=0, gradient_norm=0) has the
                                                  update, with the episodes run so far over all problems, and the mean
                                                  objective at the end of the last ones, a number for each problem.
         place_with_policy(problem, evaluator)    Places greedily, in one episode.
@@ -103,9 +103,9 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
         if not callable(getattr(cls, "place", None)):
             raise UsageError(f"agent {name}: {cls.__name__} has no method place(problem, evaluator)")
         trainable = callable(getattr(cls, "train", None))
-        lacks = [method for method in _LEARNS if not callable(getattr(cls, method, None))]
-        if trainable and lacks:
-            raise UsageError(f"agent {name}: {cls.__name__} has a method train, but no {', '.join(lacks)}")
+        missing = [method for method in _LEARNS if not callable(getattr(cls, method, None))]
+        if trainable and missing:
+            raise UsageError(f"agent {name}: {cls.__name__} has a method train, but no {', '.join(missing)}")
         table = [_described(name, key, value) for key, value in (parameters or {}).items()]
         facts = (kind, deterministic, respects_placeable, groups, trainable, table)
         if name in _registered:

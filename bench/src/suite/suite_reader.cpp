@@ -53,11 +53,13 @@ class SuiteReader {
   void read_test_graph(const JsonCursor& name, const SuiteFamily& family);
   void read_policies(const JsonCursor& list);
   SuiteAgent read_agent(const JsonCursor& agent) const;
+  std::vector<SuiteAgent> with_budgets(const SuiteAgent& agent) const;
   void read_policy_of(const JsonCursor& json, SuiteAgent& agent) const;
   void check_that_policies_are_used(const JsonCursor& list) const;
   void read_clusters(const JsonCursor& list);
   std::vector<std::string> read_clusters_of_graph(const JsonCursor& graph) const;
   void read_agents(const JsonCursor& list);
+  void read_budgets(const JsonCursor& budgets);
   void read_grouping(const JsonCursor& name);
   void read_baselines(const JsonCursor& list);
   void read_published(const JsonCursor& published);
@@ -69,7 +71,8 @@ class SuiteReader {
   const std::span<const JsonCursor> extended_;  // nearest first
   KnownNames known_names_;
   Suite suite_;
-  std::set<std::string> graphs_;  // seen so far
+  std::vector<std::int64_t> budgets_;  // of an agent in a cell, where there are several
+  std::set<std::string> graphs_;       // seen so far
 };
 
 std::optional<std::int64_t> integer_of(const std::optional<JsonCursor>& json, std::int64_t min,
@@ -237,6 +240,33 @@ std::string distinct_name(const SuiteAgent& agent) {
   return agent.grouping.empty() ? name : fmt::format("{}, {}", name, agent.grouping);
 }
 
+void SuiteReader::read_budgets(const JsonCursor& budgets) {
+  if (!budgets.is_array()) {
+    suite_.max_evaluations = budgets.integer(1, kMaxEvaluations);
+    return;
+  }
+  for (const JsonCursor& budget : elements_of(budgets)) {
+    const std::int64_t least = budgets_.empty() ? 1 : budgets_.back() + 1;
+    budgets_.push_back(budget.integer(least, kMaxEvaluations));
+  }
+  suite_.max_evaluations = budgets_.back();
+}
+
+// Returns an agent with each budget of the suite, where its placements depend on that.
+std::vector<SuiteAgent> SuiteReader::with_budgets(const SuiteAgent& agent) const {
+  const bool depends =
+      agent.learns && (known_names_ == KnownNames::kAny || !agent.agent.info().deterministic);
+  if (budgets_.size() < 2 || agent.max_evaluations || !depends) {
+    return {agent};
+  }
+  std::vector<SuiteAgent> agents(budgets_.size(), agent);
+  for (std::size_t at = 0; at < agents.size(); ++at) {
+    agents[at].max_evaluations = budgets_[at];
+    agents[at].name = fmt::format("{}, {}", agent.label(), budgets_[at]);
+  }
+  return agents;
+}
+
 void SuiteReader::read_agents(const JsonCursor& list) {
   if (list.is_text()) {
     if (list.text() != "*") {
@@ -244,18 +274,22 @@ void SuiteReader::read_agents(const JsonCursor& list) {
     }
     for (const std::string& name : agents::AgentRegistry::global().names()) {
       if (!agents::AgentRegistry::global().info(name).needs_program) {
-        suite_.agents.push_back({.agent = name});
+        std::ranges::move(with_budgets({.agent = name}), std::back_inserter(suite_.agents));
       }
     }
     return;
   }
-  const std::vector<JsonCursor> elements = elements_of(list);
+  std::vector<JsonCursor> elements;
   std::vector<SuiteAgent> read;
   std::map<std::string, int> count_of;  // by label
-  for (const JsonCursor& element : elements) {
-    read.push_back(element.is_object() ? read_agent(element)
-                                       : SuiteAgent{.agent = read_agent_spec(element)});
-    ++count_of[read.back().label()];
+  for (const JsonCursor& element : elements_of(list)) {
+    for (SuiteAgent& agent :
+         with_budgets(element.is_object() ? read_agent(element)
+                                          : SuiteAgent{.agent = read_agent_spec(element)})) {
+      elements.push_back(element);
+      ++count_of[agent.label()];
+      read.push_back(std::move(agent));
+    }
   }
   std::set<std::string> labels;
   for (std::size_t at = 0; at < elements.size(); ++at) {
@@ -441,8 +475,9 @@ Suite SuiteReader::read() {
   // Numbers come first: lists refer to them.
   suite_.repetitions =
       integer_of(find("repetitions"), 1, kMaxRepetitions).value_or(suite_.repetitions);
-  suite_.max_evaluations =
-      integer_of(find("max_evaluations"), 1, kMaxEvaluations).value_or(suite_.max_evaluations);
+  if (const auto budgets = find("max_evaluations")) {
+    read_budgets(*budgets);
+  }
   suite_.groups = integer_of(find("groups"), 0, kMaxSuiteGroups).value_or(suite_.groups);
   read_clusters(at("clusters"));
   const std::optional<JsonCursor> families = find("families");
