@@ -30,5 +30,6 @@ done
 judge device_maps "$here/device_maps.py"
 judge gymnasium "$root/tests/python/gymnasium_test.py"
 judge placeto "$root/tests/python/placeto_test.py"
+judge ppo "$root/examples/python/ppo.py" 20
 judge "stable baselines" "$root/examples/python/maskable_ppo.py" 8000
 exit "$failed"
