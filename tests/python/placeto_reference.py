@@ -1,8 +1,9 @@
 """Placeto (Addanki et al. 2019) in PyTorch: a second implementation, with which tests compare the agent `placeto`.
 
-It is written from the paper and docs/concepts/agents.md with dense matrices and automatic derivatives, and shares no
-code with the agent. The random stream and the order of its draws are the agent's (docs/concepts/determinism.md), so
-that a training draws the same episodes. Numbers have 64 bits, so that what differs is the agent's rounding to 32.
+Network, features, returns and losses follow descriptions of the paper and of its released code, with dense matrices and
+automatic derivatives. What is emplace's own follows the agent: devices by features, and the random stream with the
+order of its draws (docs/concepts/determinism.md), so that a training draws the same episodes. Numbers have 64 bits, so
+that what differs is the agent's rounding to 32.
 """
 import json
 import math
