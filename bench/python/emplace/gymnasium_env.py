@@ -118,6 +118,7 @@ class _Episodes:
         else:
             self.placements = numpy.zeros(shape, numpy.int32)
         self.at = 0
+        self.visited = numpy.zeros(self.problem.num_groups, numpy.int8)
         self.used = numpy.zeros((self.count, len(self.devices)), numpy.int64)
         self.evaluations = self.problem.evaluate(self.devices[self.placements])
         self.first_us = self.evaluations.objective_us
@@ -136,6 +137,7 @@ class _Episodes:
         changed = bool((self.placements[:, group] != actions).any())
         self.placements[:, group] = actions
         self.used[numpy.arange(self.count), actions] += self.weights[group]
+        self.visited[group] = 1
         self.at += 1
         before_us = self.evaluations.objective_us
         if self.reward == "step" and changed or self.reward == "terminal" and self.ended():
@@ -150,20 +152,15 @@ class _Episodes:
     def current(self):
         return int(self.order[min(self.at, len(self.order) - 1)])
 
-    def visited(self):
-        visited = numpy.zeros(self.problem.num_groups, numpy.int8)
-        visited[self.order[:self.at]] = 1
-        return visited
-
     def observe(self):
         """Returns the observations of all episodes, in new arrays; a graph is of the only one."""
         if self.observations == "dict":
             def repeated(array):
-                return numpy.repeat(array[numpy.newaxis], self.count, axis=0)
+                return array[numpy.newaxis].repeat(self.count, axis=0)
 
             return {"features": repeated(self.features), "edges": repeated(self.edges),
                     "current": numpy.full(self.count, self.current()), "placement": self.placements.copy(),
-                    "visited": repeated(self.visited())}
+                    "visited": repeated(self.visited)}
         nodes = self.nodes()
         if self.observations == "flat":
             return nodes.reshape(self.count, -1)
@@ -177,7 +174,7 @@ class _Episodes:
         nodes[:, :, :width] = self.features
         episodes, groups = numpy.indices(self.placements.shape, sparse=True)
         nodes[episodes, groups, width + self.placements] = 1
-        nodes[:, :, -2] = self.visited()
+        nodes[:, :, -2] = self.visited
         nodes[:, self.current(), -1] = 1
         return nodes
 
