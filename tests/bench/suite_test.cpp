@@ -102,7 +102,7 @@ TEST(Suite, AGraphMayBePlacedOnSomeOfTheClusters) {
 TEST(Suite, AgentsAreThereWithEachBudgetUnlessTheyAreDeterministic) {
   const Suite suite = read_suite(
       suite_with(R"("agents": ["single-gpu", "random"], "repetitions": 2, "max_evaluations": 5)",
-                 R"("agents": ["single-gpu", "random", {"agent": "random:groups=4", "name": "few"},
+                 R"("agents": ["single-gpu", "random", {"agent": "mcmc", "name": "few"},
                                {"agent": "hill-climb", "max_evaluations": 9}],
                     "max_evaluations": [1, 7, 20])"),
       "s.json");
