@@ -12,12 +12,23 @@ import numpy
 
 from emplace import _core
 from emplace._agents import cause_of, files_of, name_of
-from emplace._errors import Error, IoError, UnsupportedError, UsageError, tells_nearest_argument
+from emplace._errors import (
+    Error,
+    IoError,
+    UnsupportedError,
+    UsageError,
+    argument_names,
+    check_arguments,
+    tells_nearest_argument,
+)
 from emplace._models import PlacedModel, place_model
-from emplace._types import Path
+from emplace._tables import frame_of, html_of, html_of_facts
+from emplace._types import Path, describes_fields
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from emplace._problems import AnyCluster
 
     AgentName = Union[str, type]  # NAME[:key=value,...], or a class with @emplace.agent
     Suite = Union[Path, "dict[str, Any]"]
@@ -28,8 +39,21 @@ _DEFAULT_AGENT = "auto"
 _DEFAULT_TIME_LIMIT = 10.0
 
 
+@describes_fields
 class Placed(NamedTuple):
-    """The placement that an agent found, and its step."""
+    """The placement that an agent found, and its step. Where a placement is expected, it is that array.
+
+    agent: the agent's name, with its parameters
+    placement: (groups,) int32, the device of each group, an index of Problem.devices
+    status: "ok" or "out_of_memory"
+    step_time_us: microseconds of the step
+    bound_us: microseconds that no placement can beat: the larger of the lower bound and what the agent proved
+    gap: (step_time_us - bound_us) / bound_us
+    peak_bytes: (devices,) int64, the most memory that is taken at once
+    evaluations: how many placements were simulated
+    evaluations_to_best: how many until the placement was found
+    decision_groups: in how many groups the agent decided
+    """
 
     agent: str
     placement: numpy.ndarray
@@ -42,20 +66,19 @@ class Placed(NamedTuple):
     evaluations_to_best: int
     decision_groups: int
 
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> numpy.ndarray:
+        return numpy.array(self.placement, dtype)
 
-@tells_nearest_argument
-def problem(graph: Union[Path, _core.Graph], cluster: Path, groups: int = 0, grouping: str = "",
-            constraints: Optional[dict[str, Any]] = None) -> _core.Problem:
-    """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping.
+    def __repr__(self) -> str:
+        return (f"<emplace.Placed by {self.agent}: {self.status}, {self.step_time_us / 1e3:.3f} ms, "
+                f"bound {self.bound_us / 1e3:.3f} ms, {len(self.placement)} groups>")
 
-    `constraints` has the members of a file of constraints: {"pin": {"mixed_5*": "gpu:1"}, "together": ["mixed_6b"],
-    "exclude": ["gpu:3"], "memory": {"gpu:*": "8GB"}}.
-    """
-    if not isinstance(graph, (str, os.PathLike, _core.Graph)):
-        raise TypeError(f"graph: expected an emplace.Graph, a name or a path, found {type(graph).__name__}")
-    if not isinstance(cluster, (str, os.PathLike)):
-        raise TypeError(f"cluster: expected a name or a path, found {type(cluster).__name__}")
-    return _core.problem(graph, cluster, groups, grouping, constraints or {})
+    def _repr_html_(self) -> str:
+        return html_of_facts(f"Placed by {self.agent}", {
+            "status": self.status, "step": f"{self.step_time_us / 1e3:.3f} ms",
+            "lower bound": f"{self.bound_us / 1e3:.3f} ms", "gap": f"{100 * self.gap:.1f} %",
+            "evaluations": self.evaluations, "groups": len(self.placement),
+            "peak memory": ", ".join(f"{peak / 1e9:.2f} GB" for peak in self.peak_bytes.tolist())})
 
 
 @overload
@@ -65,13 +88,13 @@ def place(problem: _core.Problem, agent: AgentName = ..., *, evaluations: Option
 
 
 @overload
-def place(problem: Any, example_inputs: Any, *, cluster: Path, agent: AgentName = ...,
+def place(problem: Any, example_inputs: Any, *, cluster: AnyCluster, agent: AgentName = ...,
           evaluations: Optional[int] = ..., time_limit: Optional[float] = ..., seed: int = ..., threads: int = ...,
           groups: int = ..., grouping: str = ..., training: bool = ..., optimizer: str = ...,
           **options: Any) -> PlacedModel: ...
 
 
-def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] = None,  # type: ignore[misc]
+def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[AnyCluster] = None,  # type: ignore[misc]
           **options: Any) -> Union[Placed, PlacedModel]:
     """Lets an agent place a problem, or a model of PyTorch, as `emplace place` does.
 
@@ -82,17 +105,21 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] 
 
     place(model, example_inputs, cluster=..., time_limit=60) returns PlacedModel. It takes the options above, `agent`,
     `groups`, `grouping`, and those of from_torch(), for one step of training unless told otherwise.
+
+        emplace.place(problem, "simulated-annealing", time_limit=20, seed=1)
     """
+    of_problem = argument_names(_place_problem)[1:]
     if cluster is not None:
+        check_arguments("place", [*of_problem, *argument_names(place_model)[4:]], options)
         return place_model(problem, agent_or_inputs, cluster=cluster, place=_place_problem, **options)
     if not isinstance(problem, _core.Problem):
         raise UsageError(f"expected an emplace.Problem, or a model with cluster=..., found {type(problem).__name__}")
     if agent_or_inputs is not None:
         options["agent"] = agent_or_inputs
+    check_arguments("place", [*of_problem, "cluster"], options)
     return _place_problem(problem, **options)
 
 
-@tells_nearest_argument
 def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *, evaluations: Optional[int] = None,
                    time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
                    threads: int = 0) -> Placed:
@@ -115,20 +142,39 @@ def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *,
     return Placed(*(facts[field] for field in Placed._fields))
 
 
+@describes_fields
 class Report(NamedTuple):
-    """The results of a run: pandas.DataFrames, or lists of dicts where there is no pandas."""
+    """The results of a run, as data frames or lists of dicts.
+
+    table: a row for each graph, cluster and agent
+    cells: a row for each cell: one agent on one problem with one seed
+    histories: a row for each improvement that a cell kept
+    folder: where the results are
+    """
 
     table: Any
     cells: Any
     histories: Any
     folder: str
 
+    def __repr__(self) -> str:
+        return f"<emplace.Report of {self.folder}: {len(self.table)} rows, {len(self.cells)} cells>"
 
+    def _repr_html_(self) -> str:
+        return html_of(repr(self), self.table) if isinstance(self.table, list) else self.table._repr_html_()
+
+
+@describes_fields
 class Comparison(NamedTuple):
-    """Placements compared with the first; print() shows the tables of `emplace compare`."""
+    """Placements compared with the first; print() shows the tables of `emplace compare`.
+
+    graph: the name of the graph
+    placements: a dict for each, as `emplace compare --json` has them
+    text: the tables
+    """
 
     graph: str
-    placements: list[dict[str, Any]]  #: as `emplace compare --json` has them
+    placements: list[dict[str, Any]]
     text: str
 
     def __str__(self) -> str:
@@ -137,6 +183,11 @@ class Comparison(NamedTuple):
     def __repr__(self) -> str:
         steps = ", ".join(f"{one['name']}: {one['step_time_us'] / 1e3:.3f} ms" for one in self.placements)
         return f"<emplace.Comparison of {self.graph}: {steps}>"
+
+    def _repr_html_(self) -> str:
+        return html_of(f"Placements of {self.graph}", [
+            {"placement": one["name"], "cluster": one["cluster"], "step": f"{one['step_time_us'] / 1e3:.3f} ms"}
+            for one in self.placements])
 
 
 @tells_nearest_argument
@@ -157,7 +208,7 @@ def compare(problem: _core.Problem, placements: dict[str, Any], *, draws: int = 
 
     def side(name: str, given: Any) -> tuple[str, _core.Problem, Any]:
         of, given = given if type(given) is tuple else (problem, given)
-        return name, of, given.placement if isinstance(given, Placed) else given
+        return name, of, given
 
     found, text, page = _core.compare([side(*item) for item in placements.items()], draws, seed, output is not None)
     if output is not None:
@@ -167,19 +218,16 @@ def compare(problem: _core.Problem, placements: dict[str, Any], *, draws: int = 
     return Comparison(facts["graph"], facts["placements"], text)
 
 
-def _frame(rows: list[dict[str, Any]]) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        return rows
-    return pandas.DataFrame(rows)
-
-
-def report(folder: Path) -> Report:
+@tells_nearest_argument
+def report(folder: Path, frame: Optional[str] = None) -> Report:
     """Returns what `emplace report` shows of the run in `folder`.
 
-    `table` has a row for each graph, cluster and agent, `cells` one for each cell, `histories` one for each
-    improvement that a cell kept.
+    folder: of the results of run() or `emplace run`
+    frame: "pandas", "polars" or "dicts" (lists of dicts); None is pandas where it is installed, else dicts
+
+    Raises IoError or FormatError for a folder without such results, and UnsupportedError without the library.
+
+        emplace.report("results/quickstart", "polars").table
     """
     text, tables = _core.read_run(os.fspath(folder))
     rows = []
@@ -188,7 +236,8 @@ def report(folder: Path) -> Report:
         for row in table["rows"]:
             rows.append({**of_all, **{key: value for key, value in row.items()
                                       if not isinstance(value, (list, dict))}})
-    return Report(_frame(rows), _frame(tables["cells"]), _frame(tables["histories"]), os.fspath(folder))
+    return Report(frame_of(rows, frame), frame_of(tables["cells"], frame), frame_of(tables["histories"], frame),
+                  os.fspath(folder))
 
 
 def _free_folder(name: str) -> str:

@@ -1,6 +1,7 @@
 // The module emplace._core, on which the package emplace stands.
 
 #include "calibration.hpp"
+#include "cluster.hpp"
 #include "graph.hpp"
 #include "problem.hpp"
 #include "python_agent.hpp"
@@ -21,8 +22,11 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
+#include <string>
 
 namespace emplace::python {
 namespace {
@@ -72,6 +76,18 @@ void load_plugin(const std::filesystem::path& path) {
   agents::load_plugin(path);
 }
 
+// Sets the docstring of a function of this module, which Python itself cannot. As pybind11 does
+// when it adds an overload: it frees the text with the function.
+void set_docstring(const py::function& function, const std::string& text) {
+  PyObject* const bare = py::detail::get_function(function).ptr();
+  if (PyCFunction_Check(bare) == 0) {
+    throw py::type_error("expected a function of emplace._core");
+  }
+  const char*& docstring = reinterpret_cast<PyCFunctionObject*>(bare)->m_ml->ml_doc;
+  std::free(const_cast<char*>(docstring));
+  docstring = ::strdup(text.c_str());
+}
+
 }  // namespace
 }  // namespace emplace::python
 
@@ -80,14 +96,15 @@ PYBIND11_MODULE(_core, module) {
   pybind11::register_exception_translator(python::translate);
   bench::tell_name_kinds();
   python::bind_graph(module);
+  python::bind_cluster(module);
   python::bind_calibration(module);
   python::bind_problem(module);
   python::bind_agents(module);
   python::bind_runs(module);
   module.def("version", [] { return bench::build_info().version; });
   module.def("agents", [] { return agents::AgentRegistry::global().names(); });
-  module.def("load_plugin", &python::load_plugin, pybind11::arg("path"),
-             "Adds the agents of a shared library, such as examples/plugin makes.");
+  module.def("load_plugin", &python::load_plugin, pybind11::arg("path"));
+  module.def("set_docstring", &python::set_docstring);
   module.def("graphs", [] { return GraphCatalog::global().names(); });
   module.def("clusters", [] { return cluster_names(); });
   module.def("suites", [] { return bench::suite_names(); });
