@@ -292,16 +292,15 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
     `devices` are "cpu", "gpu", both, or parts of the CPU's cores such as "cpu/2". Each op runs eagerly, with its data
     where the op before it left them: on a CPU for as long as the call takes; on a GPU for as long as its kernels run,
     by torch.profiler. Copies and launches are measured by emplace, and so are ops that PyTorch does not run. Of a
-    model, trained as by validate(), steps show how much longer its ops take in a step than alone: the step factors of the
-    profiles, which `framework=false` leaves out. `output` is a file for the cluster.
+    model, trained as by validate(), steps show how much longer its ops take in a step than alone: the step factors of
+    the profiles, which `framework=false` leaves out. `output` is a file for the cluster.
     """
     _torch_module()  # says what is missing
     import torch
     graphs = model if isinstance(model, (list, tuple)) else [model]
     graphs = [from_torch(each, example_inputs, training=training, optimizer=optimizer, loss=loss, targets=targets,
                          dtype=dtype, clip=clip)
-              if isinstance(each, torch.nn.Module) else
-              load(each) for each in graphs]
+              if isinstance(each, torch.nn.Module) else load(each) for each in graphs]
     sites = json.loads(_core.op_sites(graphs))
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []

@@ -249,13 +249,13 @@ class Problem:
         Returns Evaluations, arrays of N numbers; for one placement, (groups,), an Evaluation.
         """
     def constrain(self, placement: ArrayLike) -> NDArray[numpy.int32]:
-        """Returns the placement with pinned groups on their devices and tied ones together. All methods do this first."""
+        """Returns a placement with pinned groups on their devices and tied ones together; all methods do this first."""
     def explain(self, placement: ArrayLike) -> dict[str, Any]:
         """Returns what bounds the step, as `emplace simulate --explain --json` does."""
     def trace(self, placement: ArrayLike) -> str:
         """Returns the step as a Chrome trace, for ui.perfetto.dev."""
     def picture(self, placement: ArrayLike) -> str:
-        """Returns the timeline of the step in SVG, as `emplace simulate -o step.svg` draws it."""
+        """Returns the timeline of the step in SVG, as `emplace simulate --trace step.svg` draws it."""
     @property
     def bounds(self) -> dict[str, Any]:
         """Lower bounds on the step time in microseconds; `best_us` is the largest, `by` says which that is."""

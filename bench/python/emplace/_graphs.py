@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy
@@ -97,8 +97,9 @@ def _from_networkx(graph: Any, options: Mapping[str, Any]) -> _core.Graph:
     return _read("node-link", {
         "directed": graph.is_directed(), "graph": graph.graph,
         "nodes": [node_of(name, attributes) for name, attributes in graph.nodes(data=True)],
-        "links": [{**attributes, "source": source, "target": target}
-                  for source, target, attributes in graph.edges(data=True)]}, options)
+        # The edges of a consumer are its inputs, in order.
+        "links": [{**attributes, "source": source, "target": target} for node in graph
+                  for source, target, attributes in getattr(graph, "in_edges", graph.edges)(node, data=True)]}, options)
 
 
 @tells_nearest_argument
@@ -147,8 +148,9 @@ def from_arrays(ops: Any, edges: ArrayLike = (), *, edge_bytes: Optional[ArrayLi
                 if cost == cost:
                     node.setdefault("measured", []).append({"device_class": column[len(COST):], "cost_us": cost})
         elif column != "name":
-            read: Callable[..., list[Any]] = _texts if isinstance(OP_COLUMNS[column], str) else _counts
-            for node, value in zip(nodes, read(column, values, len(names))):
+            cells: list[Any] = (_texts(column, values, len(names)) if isinstance(OP_COLUMNS[column], str) else
+                                _counts(column, values, len(names)))
+            for node, value in zip(nodes, cells):
                 if column != "output_bytes":
                     node[column] = value
                 elif value:
@@ -169,9 +171,8 @@ def from_arrays(ops: Any, edges: ArrayLike = (), *, edge_bytes: Optional[ArrayLi
 def _array(column: str, values: Any, count: Optional[int]) -> numpy.ndarray:
     array = numpy.asarray(values)
     if array.ndim != 1 or (count is not None and len(array) != count):
-        shape = ", ".join(map(str, array.shape))
         raise UsageError(f"{column}: expected an array of the shape ({'ops' if count is None else count},), "
-                         f"found ({shape})")
+                         f"found {array.shape}")
     return array
 
 
@@ -180,7 +181,8 @@ def _refuse(column: str, row: int, value: Any, expected: str) -> None:
 
 
 def _texts(column: str, values: Any, count: Optional[int] = None) -> list[str]:
-    texts = _array(column, values, count).tolist()
+    _array(column, values, count)
+    texts = list(values)  # an array would make texts of numbers
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             _refuse(column, row, text, "a text")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     AgentName = Union[str, type]  # NAME[:key=value,...], or a class with @emplace.agent
     Suite = Union[Path, "dict[str, Any]"]
-    Progress = Optional[Callable[[int, int], None]]
+    Progress = Union[bool, Callable[[int, int], None], None]
 
 _UNLIMITED = 1 << 60
 _DEFAULT_AGENT = "auto"
@@ -108,15 +108,15 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[AnyClu
 
         emplace.place(problem, "simulated-annealing", time_limit=20, seed=1)
     """
-    of_problem = argument_names(_place_problem)[1:]
-    if cluster is not None:
-        check_arguments("place", [*of_problem, *argument_names(place_model)[4:]], options)
+    names = argument_names(_place_problem)[1:]
+    if cluster is not None:  # place_model() has four arguments that are not options
+        check_arguments("place", names + argument_names(place_model)[4:], options)
         return place_model(problem, agent_or_inputs, cluster=cluster, place=_place_problem, **options)
+    check_arguments("place", [*names, "cluster"], options)
     if not isinstance(problem, _core.Problem):
         raise UsageError(f"expected an emplace.Problem, or a model with cluster=..., found {type(problem).__name__}")
     if agent_or_inputs is not None:
         options["agent"] = agent_or_inputs
-    check_arguments("place", [*of_problem, "cluster"], options)
     return _place_problem(problem, **options)
 
 
@@ -280,6 +280,11 @@ def _with_classes(agents: Iterable[Any]) -> Iterator[Any]:
             yield name_of(entry) if not isinstance(entry, dict) else entry
 
 
+def show_progress(done: int, total: int) -> None:
+    """Shows how many cells are done in a line that the next call replaces."""
+    print(f"\r[{done}/{total}]", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
 @tells_nearest_argument
 def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
         shard: str = "1/1", resume: bool = False, threads: int = 0, progress: Progress = None) -> Report:
@@ -288,12 +293,16 @@ def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = No
     `suite` is a name, the path of a file, or a dict with the content of a file, whose agents may be registered classes.
     `agents` are added to those of the suite. `output` is the folder of the results; results/SUITE, then results/SUITE-2
     and so on unless told otherwise. `shard`, as "2/8", runs that part of the suite; `emplace merge` joins their
-    folders. `progress(done, total)` is called after each cell. Ctrl-C ends the run; with `resume` it continues in
-    `output`, or in the last of these folders, and warns if another emplace or other files of agents started it. IoError
-    lists cells for which the machine had too little memory, processes, files or disk space; `resume` tries them again.
+    folders. `progress(done, total)` is called after each cell; True shows both in one line of a terminal or notebook.
+    Ctrl-C ends the run; with `resume` it continues in `output`, or in the last of these folders, and warns if another
+    emplace or other files of agents started it. IoError lists cells for which the machine had too little memory,
+    processes, files or disk space; `resume` tries them again.
+
+        emplace.run("quickstart", agents=["heft"], progress=True).table
     """
     folder, faults = run_cells(suite, agents=agents, output=output, seed=seed, shard=shard, resume=resume,
-                               threads=threads, warn=warnings.warn, progress=progress)
+                               threads=threads, warn=warnings.warn,
+                               progress=show_progress if progress is True else progress or None)
     if faults:
         raise IoError(f"{faults}; resume=True tries them again")
     return report(folder)
@@ -320,7 +329,7 @@ def _complete(suite: Suite, agents: Iterable[Any]) -> tuple[dict[str, Any], str]
 
 def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
               shard: str = "1/1", resume: bool = False, threads: int = 0, warn: Callable[[str], None],
-              progress: Progress = None) -> tuple[str, str]:
+              progress: Optional[Callable[[int, int], None]] = None) -> tuple[str, str]:
     """Runs a suite. Returns the folder of its results, and which cells this machine could not run, if any."""
     document, source = _complete(suite, agents)
     text = json.dumps(document)

@@ -79,11 +79,12 @@ void load_plugin(const std::filesystem::path& path) {
 // Sets the docstring of a function of this module, which Python itself cannot. As pybind11 does
 // when it adds an overload: it frees the text with the function.
 void set_docstring(const py::function& function, const std::string& text) {
-  PyObject* const bare = py::detail::get_function(function).ptr();
-  if (PyCFunction_Check(bare) == 0) {
+  const py::handle bare = py::detail::get_function(function);
+  if (PyCFunction_Check(bare.ptr()) == 0 ||
+      std::string(py::str(bare.attr("__module__"))) != "emplace._core") {
     throw py::type_error("expected a function of emplace._core");
   }
-  const char*& docstring = reinterpret_cast<PyCFunctionObject*>(bare)->m_ml->ml_doc;
+  const char*& docstring = reinterpret_cast<PyCFunctionObject*>(bare.ptr())->m_ml->ml_doc;
   std::free(const_cast<char*>(docstring));
   docstring = ::strdup(text.c_str());
 }
