@@ -209,6 +209,8 @@ class Load(unittest.TestCase):
         inputs = torch.zeros(2, 8)
         self.assertEqual(emplace.load(model, inputs, training=False).document,
                          emplace.from_torch(model, inputs, training=False).document)
+        with self.assertRaisesRegex(emplace.UsageError, "example_inputs: expected those of the Sequential"):
+            emplace.problem(model, "p2-8xlarge-2")
         with self.assertRaisesRegex(TypeError, r"from_torch\(\) has no argument 'optimzer'; did you mean optimizer"):
             emplace.load(model, inputs, optimzer="sgd")
 
@@ -396,6 +398,8 @@ class Docstrings(unittest.TestCase):
         self.assertIn("(groups, devices) The time of all ops of a group, in microseconds.", text)
         self.assertNotIn("emplace::", text)
         self.assertNotIn("placement: object", text)
+        self.assertIn("to_networkx(self", pydoc.plain(pydoc.render_doc(emplace.Graph)))
+        self.assertNotIn("_to_networkx", pydoc.plain(pydoc.render_doc(emplace.Graph)))
         self.assertEqual(str(inspect.signature(emplace.Problem.transfer_us)), "(self, bytes, source, target)")
         self.assertEqual(emplace.version.__doc__, "Returns the version of emplace.")
         with self.assertRaises(TypeError):

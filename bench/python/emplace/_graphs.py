@@ -63,6 +63,8 @@ def load(graph: Any, example_inputs: Any = None, **options: Any) -> _core.Graph:
         raise UsageError(f"example_inputs: expected none for a graph of the type {type(graph).__name__}")
     if is_model:
         from emplace._models import from_torch
+        if example_inputs is None and type(graph).__name__ != "ExportedProgram":
+            raise UsageError(f"example_inputs: expected those of the {type(graph).__name__}")
         return from_torch(graph, example_inputs, **options)
     if isinstance(graph, _core.Graph):
         if options:

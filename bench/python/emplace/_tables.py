@@ -167,4 +167,6 @@ def attach() -> None:
         _core.Step: {"ops": _step_ops}}
     for bound, added in members.items():
         for name, member in added.items():
+            if not isinstance(member, property):
+                member.__name__, member.__qualname__ = name, f"{bound.__name__}.{name}"
             setattr(bound, name, member)

@@ -21,8 +21,8 @@ failed=0
 judge() {
   echo "judges: $1"
   shift
-  PYTHONPATH="$root/build/release/bench/python" EMPLACE="$root/build/release/emplace" PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 \
-    "$folder/bin/python" "$@" || failed=1
+  PYTHONPATH="$root/build/release/bench/python" EMPLACE="$root/build/release/emplace" \
+    PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 "$folder/bin/python" "$@" || failed=1
 }
 for test in "$here"/*_test.py; do
   judge "$(basename "$test" _test.py)" "$test" -v
