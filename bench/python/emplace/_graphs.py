@@ -150,9 +150,8 @@ def from_arrays(ops: Any, edges: ArrayLike = (), *, edge_bytes: Optional[ArrayLi
                 if cost == cost:
                     node.setdefault("measured", []).append({"device_class": column[len(COST):], "cost_us": cost})
         elif column != "name":
-            cells: list[Any] = (_texts(column, values, len(names)) if isinstance(OP_COLUMNS[column], str) else
-                                _counts(column, values, len(names)))
-            for node, value in zip(nodes, cells):
+            read: Any = _texts if isinstance(OP_COLUMNS[column], str) else _counts
+            for node, value in zip(nodes, read(column, values, len(names))):
                 if column != "output_bytes":
                     node[column] = value
                 elif value:

@@ -67,7 +67,7 @@ class Placed(NamedTuple):
     decision_groups: int
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> numpy.ndarray:
-        return (numpy.array if copy else numpy.asarray)(self.placement, dtype)
+        return numpy.array(self.placement, dtype) if copy else numpy.asarray(self.placement, dtype)
 
     def __repr__(self) -> str:
         return (f"<emplace.Placed by {self.agent}: {self.status}, {self.step_time_us / 1e3:.3f} ms, "
