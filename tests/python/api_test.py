@@ -263,13 +263,14 @@ class Clusters(unittest.TestCase):
     def test_devices_of_ones_own(self):
         mine = {"device_class": "mine", "peak_flops_per_s": 1e12, "memory_bytes_per_s": 1e11, "memory_bytes": 10**9}
         cluster = emplace.cluster(
-            name="lab", devices=[{"name": "a", "profile": mine}, {"name": "b", "profile": "mine"}],
-            links=[{"between": ["a", "b"], "bandwidth_bytes_per_us": 100, "latency_us": 5}])
-        self.assertEqual((cluster.kinds, cluster.capacities.tolist()), (["mine", "mine"], [10**9, 10**9]))
+            name="lab", devices=[{"name": name, "profile": profile} for name, profile in
+                                 (("a", mine), ("b", mine), ("c", "mine"), ("d", {**mine, "name": "other"}))],
+            links=[{"between": [name, "switch"], "bandwidth_bytes_per_us": 100, "latency_us": 2.5} for name in "abcd"])
+        self.assertEqual((cluster.kinds, cluster.capacities.tolist()), (["mine"] * 4, [10**9] * 4))
         graph = emplace.from_arrays({"name": ["x", "y"], "cost_us:mine": [100, None], "flops": [0, 10**9],
                                      "output_bytes": [1000, 0]}, [(0, 1)])
         problem = emplace.problem(graph, cluster)
-        self.assertEqual(problem.costs.tolist(), [[100, 100], [1000, 1000]])
+        self.assertEqual(problem.costs.tolist(), [[100] * 4, [1000] * 4])
         self.assertEqual(problem.simulate([0, 1]).step_time_us, 100 + 5 + 10 + 1000)
         self.assertEqual(mine.get("schema"), None)
 
@@ -287,7 +288,7 @@ class Clusters(unittest.TestCase):
                 ({"devices": [{"name": "a", "profle": "k80"}]}, emplace.FormatError, "did you mean 'profile'"),
                 ({"devices": [{"name": "a", "profile": "k8"}]}, emplace.Error, "k80"),
                 ({"devices": devices[:1], "launch": 3}, emplace.UsageError, "launch: parameters change a cluster"),
-                ({"devices": 3}, TypeError, "devices: expected a mapping of columns or a data frame, found int"),
+                ({"devices": 3}, TypeError, "devices: expected a list of dicts, a mapping of columns or a data f"),
                 ({"cluster": 3}, TypeError, "cluster: expected a name, a path, .*found int"),
                 ({}, emplace.UsageError, "expected a cluster, or its devices and links")):
             with self.subTest(text), self.assertRaisesRegex(kind, text):

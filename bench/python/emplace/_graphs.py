@@ -125,7 +125,7 @@ def from_arrays(ops: Any, edges: ArrayLike = (), *, edge_bytes: Optional[ArrayLi
         uses of one tensor. Without, edges move the `output_bytes` of their producers.
     name: what the graph is called
 
-    Raises UsageError that names the column and the row, FormatError for a cycle.
+    Raises UsageError or FormatError, which names the column and the row, or the cycle.
 
         graph = emplace.from_arrays({"name": ["a", "b"], "cost_us:gpu-k80": [100, 200], "output_bytes": [4000, 0]},
                                     [(0, 1)])

@@ -36,7 +36,8 @@ def cluster(cluster: Optional[AnyCluster] = None, *, devices: Any = None, links:
     links: the same, with the members of a link: between (two devices or switches), bandwidth_bytes_per_us, latency_us,
         and if needed name, sharing, duplex. Routes are the fastest over the links.
 
-    Raises UnknownNameError, IoError, UsageError for wrong parameters, and FormatError for wrong devices or links.
+    Raises UnknownNameError, IoError, UsageError for wrong parameters, and FormatError for wrong devices or links, which
+    it names by member and row.
 
         emplace.cluster("dgx-a100", launch=8)
         emplace.cluster(devices=[{"name": "gpu:0", "profile": "a100"}, {"name": "gpu:1", "profile": "a100"}],
@@ -61,13 +62,15 @@ def cluster(cluster: Optional[AnyCluster] = None, *, devices: Any = None, links:
 def _document_of(devices: list[dict[str, Any]], links: list[dict[str, Any]], name: str) -> dict[str, Any]:
     provenance = {"kind": "spec-sheet", "source": "emplace.cluster()", "date": datetime.date.today().isoformat(),
                   "notes": ""}
+    written: list[Mapping[str, Any]] = []
     for device in devices:
         profile = device.get("profile")
-        if isinstance(profile, Mapping) and "schema" not in profile:
-            device["profile"] = {
-                "schema": "emplace-device-profile", "version": 1, "name": profile.get("device_class"), "summary": "",
-                "op_classes": {}, "provenance": provenance,
-                "fallback": {"fixed_us": 0, "compute_efficiency": 1, "memory_efficiency": 1}, **profile}
+        if isinstance(profile, Mapping):
+            whole = {"schema": "emplace-device-profile", "version": 1, "name": profile.get("device_class"),
+                     "summary": "", "op_classes": {}, "provenance": provenance,
+                     "fallback": {"fixed_us": 0, "compute_efficiency": 1, "memory_efficiency": 1}, **profile}
+            device["profile"] = whole["name"] if profile in written else whole  # a file has each profile once
+            written.append(profile)
     for link in links:
         if "name" not in link and "between" in link:
             link["name"] = "-".join(map(str, link["between"]))
@@ -80,7 +83,7 @@ def problem(graph: Any, cluster: AnyCluster, groups: int = 0, grouping: str = ""
             constraints: Optional[dict[str, Any]] = None) -> _core.Problem:
     """Returns the problem of placing a graph on a cluster.
 
-    graph: what load() takes, but a model of PyTorch
+    graph: what load() takes, except a model of PyTorch
     cluster: what cluster() takes
     groups: how many groups the ops are in, about; 0 is the default of the grouping
     grouping: a name of `emplace list groupings`; "" is the default

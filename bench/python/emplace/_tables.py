@@ -39,12 +39,12 @@ def frame_of(rows: list[dict[str, Any]], frame: Optional[str] = None) -> Any:
     return library.DataFrame(rows, infer_schema_length=None) if frame == "polars" else library.DataFrame(rows)
 
 
-def columns_of(table: Any, what: str) -> dict[str, Any]:
-    """Returns the columns of a mapping or a data frame."""
+def columns_of(table: Any, what: str, other: str = "") -> dict[str, Any]:
+    """Returns the columns of a mapping or a data frame; `other` is what else the error says that it may be."""
     if isinstance(table, Mapping):
         return dict(table)
     if not hasattr(table, "columns"):
-        raise TypeError(f"{what}: expected a mapping of columns or a data frame, found {type(table).__name__}")
+        raise TypeError(f"{what}: expected {other}a mapping of columns or a data frame, found {type(table).__name__}")
     return {name: table[name] for name in table.columns}
 
 
@@ -52,7 +52,7 @@ def rows_of(table: Any, what: str) -> list[dict[str, Any]]:
     """Returns the rows of a list of dicts, of a mapping of columns or of a data frame, without empty cells."""
     if isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
         return [dict(row) for row in table]
-    columns = columns_of(table, what)
+    columns = columns_of(table, what, "a list of dicts, ")
     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     return [{name: cell for name, cell in row.items() if cell is not None and not _is_nan(cell)} for row in rows]
 

@@ -21,7 +21,7 @@ namespace {
 using ClusterSelf = const PythonCluster&;
 
 PythonCluster load_by_name(const std::filesystem::path& name_or_path) {
-  const std::string text = name_or_path.native();
+  const std::string& text = name_or_path.native();
   auto cluster = std::make_shared<const Cluster>(load_cluster(text));
   if (without_cluster_parameters(text) != text) {
     return {std::move(cluster), text};
