@@ -289,6 +289,8 @@ class Clusters(unittest.TestCase):
                 ({"devices": [{"name": "a", "profile": "k8"}]}, emplace.Error, "k80"),
                 ({"devices": devices[:1], "launch": 3}, emplace.UsageError, "launch: parameters change a cluster"),
                 ({"devices": 3}, TypeError, "devices: expected a list of dicts, a mapping of columns or a data f"),
+                ({"devices": {"name": ["a", "b"], "profile": ["k80"]}}, emplace.UsageError,
+                 "devices: the columns have different lengths: name 2, profile 1"),
                 ({"cluster": 3}, TypeError, "cluster: expected a name, a path, .*found int"),
                 ({}, emplace.UsageError, "expected a cluster, or its devices and links")):
             with self.subTest(text), self.assertRaisesRegex(kind, text):

@@ -53,6 +53,10 @@ def rows_of(table: Any, what: str) -> list[dict[str, Any]]:
     if isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
         return [dict(row) for row in table]
     columns = columns_of(table, what, "a list of dicts, ")
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise UsageError(f"{what}: the columns have different lengths: " +
+                         ", ".join(f"{name} {length}" for name, length in lengths.items()))
     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     return [{name: cell for name, cell in row.items() if cell is not None and not _is_nan(cell)} for row in rows]
 
