@@ -356,7 +356,8 @@ class Shown(unittest.TestCase):
                 import emplace
                 emplace.run({{"schema": "emplace-suite", "version": 1, "name": "s", "summary": "",
                               "graphs": ["in-tree"], "clusters": ["p2-8xlarge-2"], "max_evaluations": 5,
-                              "repetitions": 1, "agents": ["heft", "single-gpu"]}}, output={folder + "/run"!r}, progress=True)""")],
+                              "repetitions": 1, "agents": ["heft", "single-gpu"]}},
+                            output={folder + "/run"!r}, progress=True)""")],
                                   check=True, capture_output=True)
         self.assertEqual(done.stderr, b"\r[1/2]\r[2/2]\n")
 
