@@ -12,7 +12,6 @@ suite = {
     "graphs": ["inception-v3"], "clusters": ["p2-8xlarge-2"], "groups": 64, "max_evaluations": 500, "repetitions": 2,
     "agents": ["heft", "hill-climb", Mutate, {"agent": "mutate:rate=0.1", "name": "mutate-more"}],
 }
-report = emplace.run(suite, output="results/with-python")
-rows = report.table if isinstance(report.table, list) else report.table.to_dict("records")
-for row in rows:
+emplace.run(suite, output="results/with-python")
+for row in emplace.report("results/with-python", "dicts").table:
     print(f"{row['agent']:12} {row['step_time_us'] / 1e3:9.3f} ms")

@@ -63,7 +63,7 @@ class Ops(unittest.TestCase):
     def sites(self):
         smallest = {}
         for network in NETWORKS:
-            for site in json.loads(_core.op_sites([emplace.load_graph(network)])):
+            for site in json.loads(_core.op_sites([emplace.load(network)])):
                 key = site["kind"], site["type"]
                 if key not in smallest or site["bytes"] < smallest[key]["bytes"]:
                     smallest[key] = site
@@ -99,7 +99,7 @@ class Ops(unittest.TestCase):
     def test_gradients_are_unscaled_as_by_grad_scaler(self):
         if not hasattr(torch.amp, "GradScaler"):
             self.skipTest("this PyTorch scales on GPUs only")
-        graph = emplace.load_graph("rnnlm:hidden=16,steps=2,batch=2,dtype=float16,loss-scaling=dynamic")
+        graph = emplace.load("rnnlm:hidden=16,steps=2,batch=2,dtype=float16,loss-scaling=dynamic")
         sites = [site for site in json.loads(_core.op_sites([graph])) if site["kind"] in ("unscale", "found_inf")]
         self.assertEqual({site["kind"] for site in sites}, {"unscale", "found_inf"})
         left_out = []
@@ -124,7 +124,7 @@ class Calibrate(unittest.TestCase):
         self.folder = folder.name
 
     def test_costs_are_the_samples(self):
-        graph = emplace.load_graph("rnnlm:hidden=16,steps=2,batch=2")
+        graph = emplace.load("rnnlm:hidden=16,steps=2,batch=2")
         path = os.path.join(self.folder, "lab.json")
         result = emplace.calibrate(graph, devices="cpu", runs=2, max_copy=1 << 16, output=path, name="lab")
         self.assertEqual(result.left_out, [])

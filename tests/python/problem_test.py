@@ -202,13 +202,13 @@ class Arguments(unittest.TestCase):
         problem = emplace.problem("in-tree", "p2-8xlarge-2")
         for call, text in (
                 (lambda: emplace.problem("in-tree", "p2-8xlarge-2", group=3), "did you mean groups or grouping?"),
-                (lambda: emplace.place(problem, "hill-climb", evaluation=10), r"place_problem\(\) has no argument "
-                                                                              "'evaluation'; did you mean evaluations?"),
+                (lambda: emplace.place(problem, "hill-climb", evaluation=10), r"place\(\) has no argument 'evaluation'; "
+                                                                              "did you mean evaluations?"),
                 (lambda: emplace.run("quickstart", xyz=1), "has no argument 'xyz'; it has suite, agents, output")):
             with self.assertRaisesRegex(TypeError, text):
                 call()
-        for graph, cluster, text in ((3, "p2-8xlarge-2", "graph: expected an emplace.Graph, a name or a path, found int"),
-                                     ("in-tree", problem, "cluster: expected a name or a path, found Problem")):
+        for graph, cluster, text in ((3, "p2-8xlarge-2", "graph: expected a name, a path, .* found int"),
+                                     ("in-tree", problem, "cluster: expected a name, a path, .* found Problem")):
             with self.assertRaisesRegex(TypeError, text):
                 emplace.problem(graph, cluster)
         with self.assertRaisesRegex(TypeError, "missing 1 required positional argument: 'cluster'"):
@@ -308,9 +308,9 @@ class Paths(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name, "caf\xe9 \udcff")  # a name that is not UTF-8
             folder.mkdir()
-            graph = emplace.load_graph("inception-v3")
+            graph = emplace.load("inception-v3")
             graph.save(folder / "graph.json")
-            self.assertEqual(emplace.load_graph(folder / "graph.json").num_ops, graph.num_ops)
+            self.assertEqual(emplace.load(folder / "graph.json").num_ops, graph.num_ops)
             shutil.copy(pathlib.Path(__file__).parents[2] / "examples/cluster.json", folder / "cluster.json")
             problem = emplace.problem(folder / "graph.json", folder / "cluster.json", groups=8)
             again = emplace.problem(graph, folder / "cluster.json", groups=8)
@@ -319,7 +319,7 @@ class Paths(unittest.TestCase):
             numpy.testing.assert_array_equal(again.load(folder / "placement.json"), placement)
             with self.assertRaisesRegex(emplace.UnsupportedError, "plug-in .*gone.so"):
                 emplace.load_plugin(folder / "gone.so")
-            for call in (lambda: problem.load(3), lambda: emplace.load_graph(None), lambda: emplace.problem(graph, 3)):
+            for call in (lambda: problem.load(3), lambda: emplace.load(None), lambda: emplace.problem(graph, 3)):
                 with self.assertRaises(TypeError):
                     call()
 
@@ -333,7 +333,7 @@ class Warnings(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             file = pathlib.Path(name, "caf\xe9 \udcff.et")
             file.write_bytes(self.CYCLE)
-            for load in (emplace.load_graph, lambda path: emplace.problem(path, "p2-8xlarge-4")):
+            for load in (emplace.load, lambda path: emplace.problem(path, "p2-8xlarge-4")):
                 with self.assertWarnsRegex(UserWarning, "\udcff.et: 1 control dependency that closes a cycle is left"):
                     load(file)
 

@@ -45,7 +45,7 @@ class FromTorch(unittest.TestCase):
             for training in (False, True):
                 graph = emplace.from_torch(model, torch.zeros(16, 3, pixels, pixels), training=training)
                 spec = f"{name}:batch=16,training={str(training).lower()}"
-                built_in = emplace.load_graph(spec)
+                built_in = emplace.load(spec)
                 self.assertEqual(graph.parameters, sum(p.numel() for p in model.parameters()))
                 self.assertEqual(flops_of(graph, "conv2d", "matmul", "batch_matmul"),
                                  flops_of(built_in, "conv2d", "matmul", "batch_matmul"))

@@ -8,9 +8,11 @@ from emplace._errors import (
     UnknownNameError,
     UnsupportedError,
     UsageError,
+    tells_nearest_argument,
 )
 from emplace._types import Evaluation, Evaluations, Export, Status
 from emplace._core import (
+    Cluster,
     Evaluator,
     Graph,
     Problem,
@@ -19,7 +21,6 @@ from emplace._core import (
     agents,
     clusters,
     graphs,
-    load_graph,
     load_plugin,
     suites,
     version,
@@ -27,19 +28,28 @@ from emplace._core import (
 from emplace._agents import Parameter, agent
 from emplace._calibrate import Calibration, calibrate
 from emplace._conformance import check_agent
+from emplace._graphs import from_arrays, load
 from emplace._leaderboard import benchmark, leaderboard
 from emplace._models import PlacedModel, device_map, from_torch
-from emplace._runs import Comparison, Placed, Report, compare, place, problem, report, run
+from emplace._problems import cluster, explain, problem, simulate
+from emplace._runs import Comparison, Placed, Report, compare, place, report, run
 from emplace._training import Trained, train
 from emplace._validate import ValidatedStep, Validation, validate
+from emplace import _docstrings, _tables
 from emplace import gymnasium_env  # registers the environments
 
 __version__ = version()
 
 __all__ = [
-    "Calibration", "Comparison", "Error", "Evaluation", "Evaluations", "Evaluator", "Export", "FormatError", "Graph", "InternalError",
-    "IoError", "Parameter", "Placed", "PlacedModel", "Problem", "Random", "Report", "Status", "Step", "Trained",
-    "UnknownNameError", "UnsupportedError", "UsageError", "ValidatedStep", "Validation", "agent", "agents", "benchmark",
-    "calibrate", "check_agent", "clusters", "compare", "device_map", "from_torch", "graphs", "gymnasium_env", "leaderboard", "load_graph",
-    "load_plugin", "place", "problem", "report", "run", "suites", "train", "validate", "version",
+    "Calibration", "Cluster", "Comparison", "Error", "Evaluation", "Evaluations", "Evaluator", "Export", "FormatError",
+    "Graph", "InternalError", "IoError", "Parameter", "Placed", "PlacedModel", "Problem", "Random", "Report", "Status",
+    "Step", "Trained", "UnknownNameError", "UnsupportedError", "UsageError", "ValidatedStep", "Validation", "agent",
+    "agents", "benchmark", "calibrate", "check_agent", "cluster", "clusters", "compare", "device_map", "explain",
+    "from_arrays", "from_torch", "graphs", "gymnasium_env", "leaderboard", "load", "load_plugin", "place", "problem",
+    "report", "run", "simulate", "suites", "train", "validate", "version",
 ]
+
+agent = tells_nearest_argument(agent)
+setattr(Parameter, "__init__", tells_nearest_argument(Parameter.__init__))
+_tables.attach()
+_docstrings.attach()

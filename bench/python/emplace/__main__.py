@@ -11,7 +11,7 @@ from pathlib import Path
 
 from emplace import _agents, _core
 from emplace._errors import Error, UsageError
-from emplace._runs import run_cells
+from emplace._runs import run_cells, show_progress
 
 # The exit codes of the program.
 _WRONG_USE, _BAD_INPUT, _SOME_CELLS_FAILED, _INTERRUPTED = 2, 3, 4, 130
@@ -82,9 +82,6 @@ def _run(options):
     named = {(entry["agent"] if isinstance(entry, dict) else entry).partition(":")[0] for entry in listed}
     quiet = getattr(options, "quiet", False)
 
-    def progress(done, total):
-        print(f"\r[{done}/{total}]", end="\n" if done == total else "", file=sys.stderr, flush=True)
-
     def warn(text):
         if not quiet:
             print(f"emplace: warning: {text}", file=sys.stderr)
@@ -92,7 +89,7 @@ def _run(options):
     folder, faults = run_cells(options.suite, agents=[name for name in added if name not in named],
                                output=options.output, seed=options.seed, shard=options.shard, resume=options.resume,
                                threads=options.threads, warn=warn,
-                               progress=progress if sys.stderr.isatty() and not quiet else None)
+                               progress=show_progress if sys.stderr.isatty() and not quiet else None)
     # Who reads no more ends this program as it ends others. Not before: agents may have pipes of their own.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if faults:

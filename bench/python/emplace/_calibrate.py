@@ -18,9 +18,11 @@ from pathlib import Path as FilePath
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 from emplace import _core
-from emplace._errors import UnsupportedError, UsageError
+from emplace._errors import UnsupportedError, UsageError, tells_nearest_argument
+from emplace._graphs import load
 from emplace._models import _torch_module, from_torch
-from emplace._types import Path
+from emplace._problems import problem as problem_of
+from emplace._types import Path, describes_fields
 
 # Of an op: calls before those that count, and for how long the others go on at most.
 _WARM_UP, _SECONDS, _MIN_RUNS = 2, 0.5, 5
@@ -45,12 +47,21 @@ class Run(NamedTuple):
     host_us: float = 0  # how long the host took to launch them
 
 
+@describes_fields
 class Calibration(NamedTuple):
-    """What was measured."""
+    """What was measured.
 
-    samples: str  # of ops, as a table: docs/concepts/calibration.md
-    cluster: str  # a cluster file
-    left_out: list[str]  # ops and copies without a sample, and why
+    samples: the times of ops, as a table: docs/concepts/calibration.md
+    cluster: the content of a cluster file
+    left_out: ops and copies without a sample, and why
+    """
+
+    samples: str
+    cluster: str
+    left_out: list[str]
+
+    def __repr__(self) -> str:
+        return f"<emplace.Calibration, {len(self.left_out)} ops and copies left out>"
 
     def save(self, path: Path) -> None:
         """Writes the cluster, for every command and function that takes one."""
@@ -269,6 +280,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
+@tells_nearest_argument
 def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", output: Optional[Path] = None,
               name: str = "this-machine", runs: int = 20, max_copy: int = 1 << 30, full_precision: bool = False,
               training: bool = True, optimizer: str = "adam", loss: Optional[Callable[..., Any]] = None,
@@ -276,20 +288,19 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
               progress: Optional[Callable[[str, float], None]] = None) -> Calibration:
     """Measures the ops of a model as PyTorch runs them, and makes a cluster that predicts this machine.
 
-    `model` is a torch.nn.Module with its `example_inputs`, a graph (or what load_graph() takes), or a list of graphs.
+    `model` is a torch.nn.Module with its `example_inputs`, a graph (or what load() takes), or a list of graphs.
     `devices` are "cpu", "gpu", both, or parts of the CPU's cores such as "cpu/2". Each op runs eagerly, with its data
     where the op before it left them: on a CPU for as long as the call takes; on a GPU for as long as its kernels run,
     by torch.profiler. Copies and launches are measured by emplace, and so are ops that PyTorch does not run. Of a
-    model, trained as by validate(), steps show how much longer its ops take in a step than alone: the step factors of the
-    profiles, which `framework=false` leaves out. `output` is a file for the cluster.
+    model, trained as by validate(), steps show how much longer its ops take in a step than alone: the step factors of
+    the profiles, which `framework=false` leaves out. `output` is a file for the cluster.
     """
     _torch_module()  # says what is missing
     import torch
     graphs = model if isinstance(model, (list, tuple)) else [model]
     graphs = [from_torch(each, example_inputs, training=training, optimizer=optimizer, loss=loss, targets=targets,
                          dtype=dtype, clip=clip)
-              if isinstance(each, torch.nn.Module) else
-              each if isinstance(each, _core.Graph) else _core.load_graph(each) for each in graphs]
+              if isinstance(each, torch.nn.Module) else load(each) for each in graphs]
     sites = json.loads(_core.op_sites(graphs))
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
@@ -313,7 +324,7 @@ def calibrate(model: Any, example_inputs: Any = None, *, devices: str = "cpu", o
         with tempfile.TemporaryDirectory() as folder:
             path = FilePath(folder) / "cluster.json"
             path.write_text(json.dumps(cluster), encoding="utf-8")
-            problem = _core.problem(graphs[0], path)
+            problem = problem_of(graphs[0], path)
 
         def step_factor(place: Place) -> float:
             device_map = {"": place.name}

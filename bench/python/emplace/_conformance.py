@@ -4,8 +4,10 @@ from typing import Union
 
 from emplace import _core
 from emplace._agents import name_of
+from emplace._errors import tells_nearest_argument
 
 
+@tells_nearest_argument
 def check_agent(agent: Union[str, type]) -> None:
     """Checks that an agent, a name or a registered class, does what every agent must do.
 

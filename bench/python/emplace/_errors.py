@@ -3,7 +3,7 @@
 import difflib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 
@@ -38,18 +38,30 @@ class InternalError(Exception):
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+def argument_names(function: Callable[..., Any]) -> list[str]:
+    """Returns the names of the arguments of a function or constructor."""
+    return [parameter.name for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) and parameter.name != "self"]
+
+
+def check_arguments(function: str, names: Iterable[str], given: Iterable[str]) -> None:
+    """Raises a TypeError with the nearest of `names` for a given one that is not among them."""
+    names = list(names)
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 3)
+            raise TypeError(f"{function}() has no argument '{name}'; " +
+                            (f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(names)}"))
+
+
 def tells_nearest_argument(function: _Function) -> _Function:
     """Lets a call with a keyword argument that `function` does not have raise a TypeError with the nearest names."""
-    parameters = inspect.signature(function).parameters.values()
-    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+    names = argument_names(function)
+    title = function.__qualname__.replace(".__init__", "")
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:
-        for name in options:
-            if name not in names:
-                near = difflib.get_close_matches(name, names, 3)
-                raise TypeError(f"{function.__name__.lstrip('_')}() has no argument '{name}'; " +
-                                (f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(names)}"))
+        check_arguments(title, names, options)
         return function(*arguments, **options)
 
     return cast(_Function, checked)

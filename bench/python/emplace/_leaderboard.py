@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from emplace import _core
 from emplace._errors import UsageError, tells_nearest_argument
-from emplace._runs import Report, _frame, report, run
+from emplace._runs import Report, report, run
+from emplace._tables import frame_of
 
 if TYPE_CHECKING:
     from emplace._runs import AgentName, Progress
@@ -36,6 +37,7 @@ def _row(agent: str, problems: list[dict[str, Any]]) -> dict[str, Any]:
             "evaluations": max((row["evaluations"] or 0 for row in problems), default=0)}
 
 
+@tells_nearest_argument
 def leaderboard(results: Union[Report, Path]) -> Any:
     """Returns a row for each agent of a run, the best first: a pandas.DataFrame, or a list of dicts without pandas.
 
@@ -50,14 +52,12 @@ def leaderboard(results: Union[Report, Path]) -> Any:
         new_best            problems with a repetition below the best known
         evaluations         the most that the agent made on a problem, as a median of its repetitions
     """
-    found = report(results.folder if isinstance(results, Report) else results)
-    rows = found.table if isinstance(found.table, list) else found.table.astype(object).where(
-        found.table.notna(), None).to_dict("records")
+    rows = report(results.folder if isinstance(results, Report) else results, "dicts").table
     by_agent: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_agent.setdefault(row["agent"], []).append(row)
     table = [_row(agent, problems) for agent, problems in by_agent.items()]
-    return _frame(sorted(table, key=lambda row: (-(row["within_10_percent"] or 0), -row["fits"],
+    return frame_of(sorted(table, key=lambda row: (-(row["within_10_percent"] or 0), -row["fits"],
                                                  row["over_best_known"] or math.inf, row["agent"])))
 
 

@@ -12,25 +12,49 @@ import numpy
 
 from emplace import _core
 from emplace._agents import cause_of, files_of, name_of
-from emplace._errors import Error, IoError, UnsupportedError, UsageError, tells_nearest_argument
+from emplace._errors import (
+    Error,
+    IoError,
+    UnsupportedError,
+    UsageError,
+    argument_names,
+    check_arguments,
+    tells_nearest_argument,
+)
 from emplace._models import PlacedModel, place_model
-from emplace._types import Path
+from emplace._tables import frame_of, html_of, html_of_facts
+from emplace._types import Path, describes_fields
 from emplace._workers import run_in_processes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from emplace._problems import AnyCluster
+
     AgentName = Union[str, type]  # NAME[:key=value,...], or a class with @emplace.agent
     Suite = Union[Path, "dict[str, Any]"]
-    Progress = Optional[Callable[[int, int], None]]
+    Progress = Union[bool, Callable[[int, int], None], None]
 
 _UNLIMITED = 1 << 60
 _DEFAULT_AGENT = "auto"
 _DEFAULT_TIME_LIMIT = 10.0
 
 
+@describes_fields
 class Placed(NamedTuple):
-    """The placement that an agent found, and its step."""
+    """The placement that an agent found, and its step. Where a placement is expected, it is that array.
+
+    agent: the agent's name, with its parameters
+    placement: (groups,) int32, the device of each group, an index of Problem.devices
+    status: "ok" or "out_of_memory"
+    step_time_us: microseconds of the step
+    bound_us: microseconds that no placement can beat: the larger of the lower bound and what the agent proved
+    gap: (step_time_us - bound_us) / bound_us
+    peak_bytes: (devices,) int64, the most memory that is taken at once
+    evaluations: how many placements were simulated
+    evaluations_to_best: how many until the placement was found
+    decision_groups: in how many groups the agent decided
+    """
 
     agent: str
     placement: numpy.ndarray
@@ -43,20 +67,19 @@ class Placed(NamedTuple):
     evaluations_to_best: int
     decision_groups: int
 
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> numpy.ndarray:
+        return numpy.array(self.placement, dtype) if copy else numpy.asarray(self.placement, dtype)
 
-@tells_nearest_argument
-def problem(graph: Union[Path, _core.Graph], cluster: Path, groups: int = 0, grouping: str = "",
-            constraints: Optional[dict[str, Any]] = None) -> _core.Problem:
-    """Loads a graph and a cluster by name or file, or takes a Graph; `groups` of 0 is the default of the grouping.
+    def __repr__(self) -> str:
+        return (f"<emplace.Placed by {self.agent}: {self.status}, {self.step_time_us / 1e3:.3f} ms, "
+                f"bound {self.bound_us / 1e3:.3f} ms, {len(self.placement)} groups>")
 
-    `constraints` has the members of a file of constraints: {"pin": {"mixed_5*": "gpu:1"}, "together": ["mixed_6b"],
-    "exclude": ["gpu:3"], "memory": {"gpu:*": "8GB"}}.
-    """
-    if not isinstance(graph, (str, os.PathLike, _core.Graph)):
-        raise TypeError(f"graph: expected an emplace.Graph, a name or a path, found {type(graph).__name__}")
-    if not isinstance(cluster, (str, os.PathLike)):
-        raise TypeError(f"cluster: expected a name or a path, found {type(cluster).__name__}")
-    return _core.problem(graph, cluster, groups, grouping, constraints or {})
+    def _repr_html_(self) -> str:
+        return html_of_facts(f"Placed by {self.agent}", {
+            "status": self.status, "step": f"{self.step_time_us / 1e3:.3f} ms",
+            "lower bound": f"{self.bound_us / 1e3:.3f} ms", "gap": f"{100 * self.gap:.1f} %",
+            "evaluations": self.evaluations, "groups": len(self.placement),
+            "peak memory": ", ".join(f"{peak / 1e9:.2f} GB" for peak in self.peak_bytes.tolist())})
 
 
 def _read(path: Path) -> str:
@@ -74,13 +97,13 @@ def place(problem: _core.Problem, agent: AgentName = ..., *, evaluations: Option
 
 
 @overload
-def place(problem: Any, example_inputs: Any, *, cluster: Path, agent: AgentName = ...,
+def place(problem: Any, example_inputs: Any, *, cluster: AnyCluster, agent: AgentName = ...,
           evaluations: Optional[int] = ..., time_limit: Optional[float] = ..., seed: int = ..., threads: int = ...,
           groups: int = ..., grouping: str = ..., training: bool = ..., optimizer: str = ...,
           **options: Any) -> PlacedModel: ...
 
 
-def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] = None,  # type: ignore[misc]
+def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[AnyCluster] = None,  # type: ignore[misc]
           **options: Any) -> Union[Placed, PlacedModel]:
     """Lets an agent place a problem, or a model of PyTorch, as `emplace place` does.
 
@@ -93,9 +116,14 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] 
 
     place(model, example_inputs, cluster=..., time_limit=60) returns PlacedModel. It takes the options above, `agent`,
     `groups`, `grouping`, and those of from_torch(), for one step of training unless told otherwise.
+
+        emplace.place(problem, "simulated-annealing", time_limit=20, seed=1)
     """
-    if cluster is not None:
+    names = argument_names(_place_problem)[1:]
+    if cluster is not None:  # place_model() has four arguments that are not options
+        check_arguments("place", names + argument_names(place_model)[4:], options)
         return place_model(problem, agent_or_inputs, cluster=cluster, place=_place_problem, **options)
+    check_arguments("place", [*names, "cluster"], options)
     if not isinstance(problem, _core.Problem):
         raise UsageError(f"expected an emplace.Problem, or a model with cluster=..., found {type(problem).__name__}")
     if agent_or_inputs is not None:
@@ -103,7 +131,6 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] 
     return _place_problem(problem, **options)
 
 
-@tells_nearest_argument
 def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *, evaluations: Optional[int] = None,
                    time_limit: Optional[float] = None, seed: int = 0, start: Optional[ArrayLike] = None,
                    threads: int = 0, policy: Optional[Path] = None) -> Placed:
@@ -133,20 +160,39 @@ def _place_problem(problem: _core.Problem, agent: AgentName = _DEFAULT_AGENT, *,
     return Placed(*(facts[field] for field in Placed._fields))
 
 
+@describes_fields
 class Report(NamedTuple):
-    """The results of a run: pandas.DataFrames, or lists of dicts where there is no pandas."""
+    """The results of a run, as data frames or lists of dicts.
+
+    table: a row for each graph, cluster and agent
+    cells: a row for each cell: one agent on one problem with one seed
+    histories: a row for each improvement that a cell kept
+    folder: where the results are
+    """
 
     table: Any
     cells: Any
     histories: Any
     folder: str
 
+    def __repr__(self) -> str:
+        return f"<emplace.Report of {self.folder}: {len(self.table)} rows, {len(self.cells)} cells>"
 
+    def _repr_html_(self) -> str:
+        return html_of(repr(self), self.table) if isinstance(self.table, list) else self.table._repr_html_()
+
+
+@describes_fields
 class Comparison(NamedTuple):
-    """Placements compared with the first; print() shows the tables of `emplace compare`."""
+    """Placements compared with the first; print() shows the tables of `emplace compare`.
+
+    graph: the name of the graph
+    placements: a dict for each, as `emplace compare --json` has them
+    text: the tables
+    """
 
     graph: str
-    placements: list[dict[str, Any]]  #: as `emplace compare --json` has them
+    placements: list[dict[str, Any]]
     text: str
 
     def __str__(self) -> str:
@@ -155,6 +201,11 @@ class Comparison(NamedTuple):
     def __repr__(self) -> str:
         steps = ", ".join(f"{one['name']}: {one['step_time_us'] / 1e3:.3f} ms" for one in self.placements)
         return f"<emplace.Comparison of {self.graph}: {steps}>"
+
+    def _repr_html_(self) -> str:
+        return html_of(f"Placements of {self.graph}", [
+            {"placement": one["name"], "cluster": one["cluster"], "step": f"{one['step_time_us'] / 1e3:.3f} ms"}
+            for one in self.placements])
 
 
 @tells_nearest_argument
@@ -175,7 +226,7 @@ def compare(problem: _core.Problem, placements: dict[str, Any], *, draws: int = 
 
     def side(name: str, given: Any) -> tuple[str, _core.Problem, Any]:
         of, given = given if type(given) is tuple else (problem, given)
-        return name, of, given.placement if isinstance(given, Placed) else given
+        return name, of, given
 
     found, text, page = _core.compare([side(*item) for item in placements.items()], draws, seed, output is not None)
     if output is not None:
@@ -185,19 +236,16 @@ def compare(problem: _core.Problem, placements: dict[str, Any], *, draws: int = 
     return Comparison(facts["graph"], facts["placements"], text)
 
 
-def _frame(rows: list[dict[str, Any]]) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        return rows
-    return pandas.DataFrame(rows)
-
-
-def report(folder: Path) -> Report:
+@tells_nearest_argument
+def report(folder: Path, frame: Optional[str] = None) -> Report:
     """Returns what `emplace report` shows of the run in `folder`.
 
-    `table` has a row for each graph, cluster and agent, `cells` one for each cell, `histories` one for each
-    improvement that a cell kept.
+    folder: of the results of run() or `emplace run`
+    frame: "pandas", "polars" or "dicts" (lists of dicts); None is pandas where it is installed, else dicts
+
+    Raises IoError or FormatError for a folder without such results, and UnsupportedError without the library.
+
+        emplace.report("results/quickstart", "polars").table
     """
     text, tables = _core.read_run(os.fspath(folder))
     rows = []
@@ -206,7 +254,8 @@ def report(folder: Path) -> Report:
         for row in table["rows"]:
             rows.append({**of_all, **{key: value for key, value in row.items()
                                       if not isinstance(value, (list, dict))}})
-    return Report(_frame(rows), _frame(tables["cells"]), _frame(tables["histories"]), os.fspath(folder))
+    return Report(frame_of(rows, frame), frame_of(tables["cells"], frame), frame_of(tables["histories"], frame),
+                  os.fspath(folder))
 
 
 def _free_folder(name: str) -> str:
@@ -249,6 +298,16 @@ def _with_classes(agents: Iterable[Any]) -> Iterator[Any]:
             yield name_of(entry) if not isinstance(entry, dict) else entry
 
 
+def show_progress(done: int, total: int) -> None:
+    """Shows how many cells are done in a line that the next call replaces."""
+    print(f"\r[{done}/{total}]", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
+def shown(progress: Progress) -> Optional[Callable[[int, int], None]]:
+    """Returns what to call for the argument `progress`."""
+    return show_progress if progress is True else progress or None
+
+
 @tells_nearest_argument
 def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
         shard: str = "1/1", resume: bool = False, threads: int = 0, workers: int = 1,
@@ -258,16 +317,19 @@ def run(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = No
     `suite` is a name, the path of a file, or a dict with the content of a file, whose agents may be registered classes.
     `agents` are added to those of the suite. `output` is the folder of the results; results/SUITE, then results/SUITE-2
     and so on unless told otherwise. `shard`, as "2/8", runs that part of the suite; `emplace merge` joins their
-    folders. `progress(done, total)` is called after each cell. Ctrl-C ends the run; with `resume` it continues in
-    `output`, or in the last of these folders, and warns if another emplace or other files of agents started it. IoError
-    lists cells for which the machine had too little memory, processes, files or disk space; `resume` tries them again.
+    folders. `progress(done, total)` is called after each cell; True shows both in one line of a terminal or notebook.
+    Ctrl-C ends the run; with `resume` it continues in `output`, or in the last of these folders, and warns if another
+    emplace or other files of agents started it. IoError lists cells for which the machine had too little memory,
+    processes, files or disk space; `resume` tries them again.
 
     `workers` is the number of processes that share the suite, so that agents in Python run at the same time; `progress`
     then counts parts of it. Their classes are imported anew in each: a script that calls this needs the guard `if
     __name__ == "__main__"`, as for Python's multiprocessing.
+
+        emplace.run("quickstart", agents=["heft"], progress=True).table
     """
     folder, faults = run_cells(suite, agents=agents, output=output, seed=seed, shard=shard, resume=resume,
-                               threads=threads, workers=workers, warn=warnings.warn, progress=progress)
+                               threads=threads, workers=workers, warn=warnings.warn, progress=shown(progress))
     if faults:
         raise IoError(f"{faults}; resume=True tries them again")
     return report(folder)
@@ -296,7 +358,7 @@ def _complete(suite: Suite, agents: Iterable[Any]) -> tuple[dict[str, Any], str]
 
 def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path] = None, seed: int = 0,
               shard: str = "1/1", resume: bool = False, threads: int = 0, workers: int = 1,
-              warn: Callable[[str], None], progress: Progress = None) -> tuple[str, str]:
+              warn: Callable[[str], None], progress: Optional[Callable[[int, int], None]] = None) -> tuple[str, str]:
     """Runs a suite. Returns the folder of its results, and which cells this machine could not run, if any."""
     document, source = _complete(suite, agents)
     text = json.dumps(document)

@@ -8,22 +8,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 from emplace import _core
 from emplace._agents import cause_of, name_of
 from emplace._errors import UnsupportedError, UsageError, tells_nearest_argument
-from emplace._runs import _frame
+from emplace._runs import shown
+from emplace._tables import frame_of, html_of_facts
+from emplace._types import Path, describes_fields
 
 if TYPE_CHECKING:
     from emplace._runs import AgentName, Progress
-    from emplace._types import Path
 
 
+@describes_fields
 class Trained(NamedTuple):
-    """A policy, and how it was learned."""
+    """A policy, and how it was learned.
 
-    policy: str  #: the text of the policy file
-    curve: Any  #: a row for each update and problem: a pandas.DataFrame, or a list of dicts without pandas
-    ended_by: str  #: "episodes" or "patience"
+    policy: the text of the policy file
+    curve: a row for each update and problem: a pandas.DataFrame, or a list of dicts without pandas
+    ended_by: "episodes" or "patience"
+    """
+
+    policy: str
+    curve: Any
+    ended_by: str
 
     def __repr__(self) -> str:
-        return f"<emplace.Trained: {len(self.curve)} updates of problems, {len(self.policy)} bytes>"
+        return f"<emplace.Trained: {len(self.curve)} rows of curve, ended by {self.ended_by}>"
+
+    def _repr_html_(self) -> str:
+        return html_of_facts("Trained", {"rows of the curve": len(self.curve), "ended by": self.ended_by,
+                                         "policy": f"{len(self.policy)} bytes"})
 
     def save(self, path: Path) -> None:
         """Writes the policy file, which place(policy=...) and `emplace place --policy` read."""
@@ -40,7 +51,7 @@ def train(agent: AgentName, graphs: Union[Path, list[Path]], clusters: Union[Pat
     `agent` is NAME[:key=value,...] or a registered class that learns. `graphs` and `clusters` are names or files; a
     family means all its training graphs. Training runs `episodes` on each, but ends after `patience` episodes each
     without a better placement of any, if that is not 0. `output` is the file for the policy. `progress(done, total)`
-    is called with the number of episodes after each update. Ctrl-C ends the training and loses it; the program's
+    is called with the number of episodes after each update; True shows it in a line. Ctrl-C ends the training and loses it; the program's
     `emplace train` can be resumed.
 
         trained = emplace.train("learned-search", "rnnlm", "p2-8xlarge-2", groups=16, episodes=50, output="policy.json")
@@ -58,10 +69,10 @@ def train(agent: AgentName, graphs: Union[Path, list[Path]], clusters: Union[Pat
             raise UsageError(f"{name} is empty, expected one or more")
     try:
         policy, rows, ended_by = _core.train(name_of(agent), listed(graphs), listed(clusters), episodes, groups,
-                                             grouping, patience, seed, threads, progress)
+                                             grouping, patience, seed, threads, shown(progress))
     except UnsupportedError as error:
         raise error from cause_of(str(error))
-    trained = Trained(policy, _frame(rows), ended_by)
+    trained = Trained(policy, frame_of(rows), ended_by)
     if output is not None:
         trained.save(output)
     return trained

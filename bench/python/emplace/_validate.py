@@ -5,23 +5,34 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy
 
 from emplace import _core
 from emplace._calibrate import Place, on_cores, places_of, settings
-from emplace._errors import UsageError
+from emplace._errors import UsageError, tells_nearest_argument
 from emplace._models import _torch_module, from_torch
-from emplace._types import Path
+from emplace._problems import problem as problem_of
+from emplace._types import describes_fields
+
+if TYPE_CHECKING:
+    from emplace._problems import AnyCluster
 
 
 # Steps before those that count.
 _WARM_UP = 2
 
 
+@describes_fields
 class ValidatedStep(NamedTuple):
-    """A placement, and how long a step took."""
+    """A placement, and how long a step took.
+
+    name: what the placement is called
+    predicted_us: microseconds in the simulation
+    measured_us: microseconds on this machine, the median
+    device_map: the device of each module, by its name in the cluster
+    """
 
     name: str
     predicted_us: float
@@ -34,13 +45,18 @@ class ValidatedStep(NamedTuple):
         return abs(self.predicted_us - self.measured_us) / self.measured_us
 
 
+@describes_fields
 class Validation(NamedTuple):
-    """What validate() found."""
+    """What validate() found.
+
+    steps: one for each placement
+    """
 
     steps: list[ValidatedStep]
 
     @property
     def mean_error(self) -> float:
+        """The mean of the steps' errors."""
         return statistics.fmean(step.error for step in self.steps)
 
 
@@ -150,7 +166,8 @@ def predicted_us(problem: _core.Problem, device_map: Mapping[str, str]) -> float
     return problem.simulate(numpy.array(_device_of_groups(problem, device_map), numpy.int32)).step_time_us
 
 
-def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "cpu",
+@tells_nearest_argument
+def validate(model: Any, example_inputs: Any, *, cluster: AnyCluster, devices: str = "cpu",
              placements: Optional[Mapping[str, Mapping[str, Union[int, str]]]] = None, steps: int = 10,
              optimizer: str = "adam", loss: Optional[Callable[..., Any]] = None, targets: Any = None,
              dtype: str = "float32", clip: bool = False, full_precision: bool = False) -> Validation:
@@ -165,7 +182,7 @@ def validate(model: Any, example_inputs: Any, *, cluster: Path, devices: str = "
     _torch_module()  # says what is missing
     places = places_of(devices)
     training = Training(optimizer, loss, targets, dtype, clip)
-    problem = _core.problem(training.graph(model, example_inputs), cluster)
+    problem = problem_of(training.graph(model, example_inputs), cluster)
     names = [place.name for place in places]
     if missing := sorted(set(names) - set(problem.devices)):
         raise UsageError(f"cluster {problem.cluster} has no device '{missing[0]}'; it has {', '.join(problem.devices)}")

@@ -30,7 +30,8 @@ from typing import Any, Optional
 import numpy
 
 from emplace import _core
-from emplace._errors import UsageError
+from emplace._errors import UsageError, tells_nearest_argument
+from emplace._problems import problem as problem_of
 from emplace._types import Path, Status
 
 try:
@@ -72,7 +73,7 @@ class _Episodes:
             raise UsageError(f"reward is {reward!r}, expected one of {_REWARDS}")
         if start not in _STARTS:
             raise UsageError(f"start is {start!r}, expected one of {_STARTS}")
-        self.problem = problem if problem is not None else _core.problem(graph, cluster, groups)
+        self.problem = problem if problem is not None else problem_of(graph, cluster, groups)
         self.reward, self.start, self.observations, self.count = reward, start, observations, count
         problem = self.problem
         self.devices = problem.placeable_devices
@@ -203,6 +204,7 @@ class PlacetoEnv(Env):  # type: ignore[misc,valid-type]
 
     metadata: dict[str, Any] = {"render_modes": []}
 
+    @tells_nearest_argument
     def __init__(self, graph: Path = "inception-v3", cluster: Path = "p2-8xlarge-4", groups: int = 128,
                  reward: str = "step", start: str = "single", observations: str = "dict",
                  problem: Optional[_core.Problem] = None, render_mode: Optional[str] = None) -> None:
@@ -216,11 +218,13 @@ class PlacetoEnv(Env):  # type: ignore[misc,valid-type]
 
     def reset(self, *, seed: Optional[int] = None,
               options: Optional[dict[str, Any]] = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Starts an episode, from options["start"], (groups,) devices of the problem; returns observation and info."""
         super().reset(seed=seed)
         self._episodes.begin(self.np_random, (options or {}).get("start"))
         return self._observe(), self._inform()
 
     def step(self, action: int) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Places the current group; returns observation, reward, whether the episode ended, False, and info."""
         rewards = self._episodes.advance(numpy.reshape(action, (1,)))
         return self._observe(), float(rewards[0]), self._episodes.ended(), False, self._inform()
 
@@ -251,6 +255,7 @@ class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
     if gymnasium is not None and hasattr(gymnasium.vector, "AutoresetMode"):
         metadata["autoreset_mode"] = gymnasium.vector.AutoresetMode.NEXT_STEP
 
+    @tells_nearest_argument
     def __init__(self, num_envs: int = 1, graph: Path = "inception-v3", cluster: Path = "p2-8xlarge-4",
                  groups: int = 128, reward: str = "step", start: str = "single", observations: str = "dict",
                  problem: Optional[_core.Problem] = None, render_mode: Optional[str] = None) -> None:
@@ -270,6 +275,7 @@ class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
 
     def reset(self, *, seed: Optional[int] = None,
               options: Optional[dict[str, Any]] = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Starts the episodes, all from options["start"], or each from a row of it; returns observations and info."""
         super().reset(seed=seed)
         start = (options or {}).get("start")
         self._episodes.begin(self.np_random, start)
@@ -278,6 +284,7 @@ class PlacetoVectorEnv(VectorEnv):  # type: ignore[misc,valid-type]
 
     def step(self, actions: numpy.ndarray
              ) -> tuple[dict[str, Any], numpy.ndarray, numpy.ndarray, numpy.ndarray, dict[str, Any]]:
+        """Places the current group of each episode by `actions`, (num_envs,); returns what PlacetoEnv.step() does."""
         episodes = self._episodes
         if episodes.ended():
             episodes.begin(self.np_random, self._start)

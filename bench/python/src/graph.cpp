@@ -56,6 +56,11 @@ PythonGraph read(const std::string& text, const std::string& format, const std::
       without_gil([&] { return GraphFormats::global().read(Spec::parse(format), text, source); }));
 }
 
+std::string write(Self self, const std::string& format) {
+  const py::gil_scoped_release released;
+  return GraphFormats::global().write(Spec::parse(format), *self.graph);
+}
+
 }  // namespace
 
 void pass_on_warnings(const OpGraph& graph) {
@@ -68,7 +73,7 @@ void pass_on_warnings(const OpGraph& graph) {
 }
 
 void bind_graph(py::module_& module) {
-  py::class_<PythonGraph> bound(module, "Graph", "The ops of one step, and what they hand on.");
+  py::class_<PythonGraph> bound(module, "Graph");
   def_ops(bound, [](Self self) -> const OpGraph& { return *self.graph; });
   bound
       .def_property_readonly("name",
@@ -82,9 +87,7 @@ void bind_graph(py::module_& module) {
       .def_property_readonly("parameters", [](Self self) { return totals(*self.graph).parameters; })
       .def_property_readonly("persistent_bytes",
                              [](Self self) { return totals(*self.graph).persistent_bytes; })
-      .def_property_readonly(
-          "uncounted", [](Self self) { return uncounted_kinds(*self.graph); },
-          "How many ops of each kind have no FLOPs because emplace does not know the kind.")
+      .def_property_readonly("uncounted", [](Self self) { return uncounted_kinds(*self.graph); })
       .def_property_readonly("op_flops", [](Self self) { return op_flops(*self.graph); })
       .def(
           "save",
@@ -100,6 +103,7 @@ void bind_graph(py::module_& module) {
 
   module.def("load_graph", load, py::arg("name_or_path"));
   module.def("read_graph", read, py::arg("text"), py::arg("format"), py::arg("source"));
+  module.def("write_graph", write, py::arg("graph"), py::arg("format"));
 }
 
 }  // namespace emplace::python

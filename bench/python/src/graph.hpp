@@ -1,6 +1,6 @@
 #pragma once
 
-// An op graph as Python sees it: what emplace.from_torch() and emplace.load_graph() return.
+// An op graph as Python sees it: what emplace.load() returns.
 
 #include "arrays.hpp"
 

@@ -1,6 +1,7 @@
 // The module emplace._core, on which the package emplace stands.
 
 #include "calibration.hpp"
+#include "cluster.hpp"
 #include "graph.hpp"
 #include "problem.hpp"
 #include "python_agent.hpp"
@@ -22,8 +23,11 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
+#include <string>
 
 namespace emplace::python {
 namespace {
@@ -73,6 +77,19 @@ void load_plugin(const std::filesystem::path& path) {
   agents::load_plugin(path);
 }
 
+// Sets the docstring of a function of this module, which Python itself cannot. As pybind11 does
+// when it adds an overload: it frees the text with the function.
+void set_docstring(const py::function& function, const std::string& text) {
+  const py::handle bare = py::detail::get_function(function);
+  if (PyCFunction_Check(bare.ptr()) == 0 ||
+      std::string(py::str(bare.attr("__module__"))) != "emplace._core") {
+    throw py::type_error("expected a function of emplace._core");
+  }
+  const char*& docstring = reinterpret_cast<PyCFunctionObject*>(bare.ptr())->m_ml->ml_doc;
+  std::free(const_cast<char*>(docstring));
+  docstring = ::strdup(text.c_str());
+}
+
 }  // namespace
 }  // namespace emplace::python
 
@@ -81,6 +98,7 @@ PYBIND11_MODULE(_core, module) {
   pybind11::register_exception_translator(python::translate);
   bench::tell_name_kinds();
   python::bind_graph(module);
+  python::bind_cluster(module);
   python::bind_calibration(module);
   python::bind_problem(module);
   python::bind_agents(module);
@@ -88,8 +106,8 @@ PYBIND11_MODULE(_core, module) {
   python::bind_training(module);
   module.def("version", [] { return bench::build_info().version; });
   module.def("agents", [] { return agents::AgentRegistry::global().names(); });
-  module.def("load_plugin", &python::load_plugin, pybind11::arg("path"),
-             "Adds the agents of a shared library, such as examples/plugin makes.");
+  module.def("load_plugin", &python::load_plugin, pybind11::arg("path"));
+  module.def("set_docstring", &python::set_docstring);
   module.def("graphs", [] { return GraphCatalog::global().names(); });
   module.def("clusters", [] { return cluster_names(); });
   module.def("suites", [] { return bench::suite_names(); });

@@ -1,13 +1,16 @@
 #include "problem.hpp"
 
+#include "cluster.hpp"
 #include "graph.hpp"
 
+#include <emplace/base/counted.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/base/text_file.hpp>
 #include <emplace/bench/explanation_json.hpp>
 #include <emplace/bench/placement_comparison.hpp>
 #include <emplace/bench/placement_format.hpp>
 #include <emplace/bench/report_page.hpp>
+#include <emplace/bench/step_picture.hpp>
 #include <emplace/graphs/grouping.hpp>
 #include <emplace/profiles/cluster.hpp>
 #include <emplace/profiles/constraints.hpp>
@@ -229,13 +232,22 @@ py::tuple compare(
   return py::make_tuple(texts[0], texts[1], texts[2]);
 }
 
-// Returns the text for a cluster under constraints, which are members of a file of constraints.
-std::string under(const std::filesystem::path& cluster, const py::dict& constraints) {
+// Returns the timeline of a step in SVG.
+std::string draw(const Problem& problem, const StepRecord& step) {
+  std::string caption = counted(problem.num_ops(), "op");
+  if (problem.num_groups() < std::int32_t{problem.num_ops()}) {
+    caption += " in " + counted(problem.num_groups(), "group");
+  }
+  return bench::draw_step(problem, step, caption);
+}
+
+// Reads the members of a file of constraints.
+Constraints read(const py::dict& constraints) {
   py::dict file = constraints.attr("copy")();
   file["schema"] = "emplace-constraints";
   file["version"] = 1;
   const auto text = py::module_::import("json").attr("dumps")(file).cast<std::string>();
-  return with_constraints(cluster.native(), read_constraints(text, "constraints"));
+  return read_constraints(text, "constraints");
 }
 
 // Names of files may be any path-like object, so what may be one is a path.
@@ -243,7 +255,7 @@ std::shared_ptr<PythonProblem> load_named(const std::filesystem::path& graph,
                                           const std::filesystem::path& path, std::int64_t groups,
                                           const std::string& grouping,
                                           const py::dict& constraints) {
-  const std::string cluster = under(path, constraints);
+  const std::string cluster = with_constraints(path.native(), read(constraints));
   const std::string strategy(grouping_for(grouping, groups));
   const auto load = [&] {
     const py::gil_scoped_release released;
@@ -256,17 +268,24 @@ std::shared_ptr<PythonProblem> load_named(const std::filesystem::path& graph,
   return problem;
 }
 
-std::shared_ptr<PythonProblem> compile(const PythonGraph& graph, const std::filesystem::path& path,
+std::shared_ptr<PythonProblem> compile(const PythonGraph& graph, const PythonCluster& given,
                                        std::int64_t groups, const std::string& grouping,
                                        const py::dict& constraints) {
-  const std::string cluster = under(path, constraints);
+  const Constraints read_ones = read(constraints);
   const py::gil_scoped_release released;
   const std::string strategy(grouping_for(grouping, groups));
+  std::shared_ptr<const Cluster> cluster = given.cluster;
+  std::string name = given.named;
+  if (!read_ones.empty()) {
+    auto constrained = std::make_shared<Cluster>(*cluster);
+    constrain(*constrained, read_ones);
+    cluster = std::move(constrained);
+    name = with_constraints(name, read_ones);
+  }
   return std::make_shared<PythonProblem>(
-      Problem(graph.graph, bench::group_graph(*graph.graph, groups, strategy),
-              std::make_shared<const Cluster>(load_cluster(cluster))),
+      Problem(graph.graph, bench::group_graph(*graph.graph, groups, strategy), cluster),
       ProblemNames{.graph = (*graph.graph)[boost::graph_bundle].name,
-                   .cluster = cluster,
+                   .cluster = name,
                    .groups = groups,
                    .grouping = strategy});
 }
@@ -327,7 +346,7 @@ py::object to_python(const std::vector<agents::Evaluation>& evaluations, bool is
 }
 
 void bind_problem(py::module_& module) {
-  py::class_<PythonStep>(module, "Step", "One simulated step.")
+  py::class_<PythonStep>(module, "Step")
       .def_property_readonly("status",
                              [](const PythonStep& step) { return to_string(step.record.status); })
       .def_property_readonly(
@@ -364,14 +383,19 @@ void bind_problem(py::module_& module) {
                                return view<DeviceId>(
                                    self.cast<const PythonStep&>().record.placement.devices(), self);
                              })
+      .def_property_readonly("problem", [](const PythonStep& step) { return step.problem; })
+      .def("_repr_html_",
+           [](const PythonStep& step) {
+             const py::gil_scoped_release released;
+             return draw(step.problem->problem(), step.record);
+           })
       .def("__repr__", [](const PythonStep& step) {
         return fmt::format("<emplace.Step {}, {:.3f} ms>", to_string(step.record.status),
                            step.record.makespan_us / 1e3);
       });
 
   using Self = const PythonProblem&;
-  py::class_<PythonProblem, std::shared_ptr<PythonProblem>> bound(module, "Problem",
-                                                                  "A graph on a cluster.");
+  py::class_<PythonProblem, std::shared_ptr<PythonProblem>> bound(module, "Problem");
   def_ops(bound, [](Self self) -> const OpGraph& { return self.problem().graph(); });
   // It never changes, so a copy is the same object.
   const auto same = [](const py::object& self, const py::args&) { return self; };
@@ -492,6 +516,14 @@ void bind_problem(py::module_& module) {
             const StepRecord step = record(self, placement);
             const py::gil_scoped_release released;
             return write_chrome_trace(self.problem(), step);
+          },
+          py::arg("placement"))
+      .def(
+          "picture",
+          [](PythonProblem& self, const py::object& placement) {
+            const StepRecord step = record(self, placement);
+            const py::gil_scoped_release released;
+            return draw(self.problem(), step);
           },
           py::arg("placement"))
       .def(

@@ -71,5 +71,5 @@ def facts_of(make, training, specification):
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = Facts(emplace.from_torch(model, inputs, training=training), folder)
-        own = Facts(emplace.load_graph(f"{specification},training={str(training).lower()}"), folder)
+        own = Facts(emplace.load(f"{specification},training={str(training).lower()}"), folder)
     return found, own

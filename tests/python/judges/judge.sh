@@ -21,13 +21,14 @@ failed=0
 judge() {
   echo "judges: $1"
   shift
-  PYTHONPATH="$root/build/release/bench/python" PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 \
-    EMPLACE="$root/build/release/emplace" "$folder/bin/python" "$@" || failed=1
+  PYTHONPATH="$root/build/release/bench/python" EMPLACE="$root/build/release/emplace" \
+    PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 "$folder/bin/python" "$@" || failed=1
 }
 for test in "$here"/*_test.py; do
   judge "$(basename "$test" _test.py)" "$test" -v
 done
 judge device_maps "$here/device_maps.py"
+judge api "$root/tests/python/api_test.py"
 judge gymnasium "$root/tests/python/gymnasium_test.py"
 judge placeto "$root/tests/python/placeto_test.py"
 judge ppo "$root/examples/python/ppo.py" 20

@@ -155,7 +155,7 @@ def verdict(model, inputs, outputs, way, folder):
         probed, expected = with_probes(model, inputs, outputs, way, unread)
         pathlib.Path(path).write_bytes(probed.SerializeToString())
         try:
-            graph = emplace.load_graph(path)
+            graph = emplace.load(path)
             break
         except emplace.Error as error:
             message = str(error).replace(path, "model.onnx")

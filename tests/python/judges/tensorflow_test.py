@@ -89,7 +89,7 @@ def judge(name):
         facts = {}
         for way, file in (("saved-model", saved), ("frozen", path)):
             try:
-                facts[way] = Facts(emplace.load_graph(f"{file}:unknown-dimension={BATCH}"), folder)
+                facts[way] = Facts(emplace.load(f"{file}:unknown-dimension={BATCH}"), folder)
             except emplace.Error as error:
                 failures[f"{way} import"] = str(error)
                 continue

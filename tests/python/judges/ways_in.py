@@ -48,14 +48,14 @@ def from_torch_export(model, inputs, folder, training):
     path = os.path.join(folder, "model.pt2")
     with exporting():
         torch.export.save(torch.export.export(model, inputs), path)
-    return emplace.load_graph(f"{path}:training={str(training).lower()}")
+    return emplace.load(f"{path}:training={str(training).lower()}")
 
 
 def from_onnx(model, inputs, folder, training, options):
     path = os.path.join(folder, "model.onnx")
     with exporting():
         torch.onnx.export(model, inputs, path, **options)
-    return emplace.load_graph(f"{path}:training={str(training).lower()}")
+    return emplace.load(f"{path}:training={str(training).lower()}")
 
 
 def from_onnx_script(model, inputs, folder, training):
