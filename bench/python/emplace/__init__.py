@@ -8,7 +8,6 @@ from emplace._errors import (
     UnknownNameError,
     UnsupportedError,
     UsageError,
-    tells_nearest_argument,
 )
 from emplace._types import Evaluation, Evaluations, Export, Status
 from emplace._core import (
@@ -49,7 +48,5 @@ __all__ = [
     "report", "run", "simulate", "suites", "train", "validate", "version",
 ]
 
-agent = tells_nearest_argument(agent)
-setattr(Parameter, "__init__", tells_nearest_argument(Parameter.__init__))
 _tables.attach()
 _docstrings.attach()

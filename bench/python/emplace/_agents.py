@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Callable, Iterable, Mapping, Optional, TypeVar, Union
 
 from emplace import _core
-from emplace._errors import UsageError
+from emplace._errors import UsageError, tells_nearest_argument
 
 _LEARNS = ("train", "place_with_policy", "save", "load", "evaluations_per_episode")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -71,6 +71,10 @@ def files_of(names: Iterable[str]) -> list[tuple[str, bytes]]:
     return list(texts.items())
 
 
+setattr(Parameter, "__init__", tells_nearest_argument(Parameter.__init__))
+
+
+@tells_nearest_argument
 def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, description: Optional[str] = None,
           reference: str = "", deterministic: bool = False, respects_placeable: bool = True,
           groups: Optional[int] = None,
