@@ -4,6 +4,8 @@
     pages.py FOLDER                    writes FOLDER/SUITE.md for each table
     pages.py --compare SUITE TABLES    lists the cells of a run that differ from the table; exit code 1 if any do
     pages.py --table SUITE TABLES      replaces the table by that of a run
+    pages.py --leaderboard RUN         writes leaderboard.md from the folder of a run of the suite standard; needs the
+                                       Python package emplace
 
 TABLES is a folder with cells.csv and histories.csv: `emplace report RUN --table cells -o TABLES/cells.csv`.
 """
@@ -128,7 +130,40 @@ def write_page(suite, path):
     path.write_text("\n".join(lines) + "\n")
 
 
+LEADERBOARD = """# Leaderboard
+
+Every agent on the same problems: the suite `standard`, which places eight networks and a held-out member of each of
+four families on three clusters, in 128 groups, with 1, 250 and 5,000 evaluations. Agents whose placements do not
+depend on a budget are there once.
+
+- **within 10 %**, **1 %**: share of the {problems} problems on which the step is at most that far above the best known
+  placement of single operations, which no agent had here.
+- **over best known**, **over bound**: geometric mean of the ratio, over the problems on which the placement fits.
+- **fits**: the problems on which it fits into memory.
+
+[Benchmark yours](../guide/write-an-agent.md#4-benchmark-it). The cells are in `cells/standard.csv.gz`; `pages.py
+--leaderboard` makes this page.
+
+| agent | evaluations | within 10 % | within 1 % | over best known | over bound | fits |
+|---|---:|---:|---:|---:|---:|---:|
+"""
+
+
+def write_leaderboard(run):
+    import emplace
+    rows = emplace.leaderboard(run).to_dict("records")
+    text = LEADERBOARD.format(problems=rows[0]["problems"])
+    for row in rows:
+        agent, _, budget = row["agent"].partition(", ")
+        text += (f"| {agent} | {int(budget):,} |" if budget else f"| {agent} | |")
+        text += (f" {row['within_10_percent']:.0%} | {row['within_1_percent']:.0%} | {row['over_best_known']:.3f} |"
+                 f" {row['over_bound']:.3f} | {row['fits']} |\n").replace("%", " %")
+    (CELLS.parent / "leaderboard.md").write_text(text)
+
+
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--leaderboard":
+        return write_leaderboard(sys.argv[2])
     if len(sys.argv) == 4 and sys.argv[1] == "--compare":
         sys.exit(compare(sys.argv[2], pathlib.Path(sys.argv[3])))
     if len(sys.argv) == 4 and sys.argv[1] == "--table":
