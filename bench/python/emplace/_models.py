@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from emplace import _core
 from emplace._errors import UnsupportedError, UsageError
@@ -56,6 +56,47 @@ class PlacedModel(NamedTuple):
     timeline: str  # of the step, as a Chrome trace for ui.perfetto.dev
     placed: Placed
     problem: _core.Problem
+
+    def apply(self, model: Any, devices: Union[None, Sequence[Any], Mapping[Union[int, str], Any]] = None) -> Any:
+        """Moves the modules of `model` to their devices, has what they read move there, too, and returns it.
+
+        `devices` are torch devices: a list, in the order of problem.placeable_devices, or a dict by device of the map,
+        as {0: "cuda:2", 1: "cpu"}. Unless told otherwise, 0 is cuda:0, 1 is cuda:1, and so on, and "cpu" is the CPU,
+        which computes what is on it. Results of the model move to the device of its inputs. Modules that are not in the
+        map, since no operator reads them, go to its first device. Accelerate's dispatch_model() adds the hooks where
+        that package is installed. Parameters stay the same objects, for optimizers that have them. Raises UsageError if
+        the map is of another model, or if PyTorch does not have a device that it uses.
+        """
+        _torch_module()  # says what is missing
+        from emplace import _apply
+        return _apply.apply(model, self.problem, self.device_map, devices)
+
+    def stages(self) -> list[tuple[Union[int, str], list[str]]]:
+        """Returns the stages of a pipeline: the device of each, and its modules in the order in which they run.
+
+        Raises UnsupportedError if a device runs modules before and after those of another one.
+
+            split = {modules[0]: SplitPoint.BEGINNING for _, modules in placed.stages()[1:]}
+            pipe = torch.distributed.pipelining.pipeline(model, (micro_batch,), split_spec=split)
+        """
+        found: list[tuple[Union[int, str], list[str]]] = []
+        for scope, kind, phase in zip(self.problem.scopes, self.problem.kinds, self.problem.phases):
+            path = scope.replace("/", ".")
+            while path and path not in self.device_map:
+                path = path.rpartition(".")[0]
+            if phase != "forward" or kind in ("input", "variable", "constant") or path not in self.device_map:
+                continue  # what a module with several devices computes itself follows what it reads
+            device = self.device_map[path]
+            if not found or found[-1][0] != device:
+                if any(device == other for other, _ in found):
+                    raise UnsupportedError(
+                        f"not a pipeline: module '{path}' runs on {device!r} after '{found[-1][1][-1]}' on "
+                        f"{found[-1][0]!r}, and a stage of {device!r} ran before; modules of a stage run one after "
+                        "another, as agents such as pipeline-dp place them")
+                found.append((device, []))
+            if path not in found[-1][1]:
+                found[-1][1].append(path)
+        return found
 
 
 def device_map(problem: _core.Problem, placement: ArrayLike) -> dict[str, Union[int, str]]:

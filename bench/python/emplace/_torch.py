@@ -448,7 +448,8 @@ def _expect_static(name, exported):
 
 def _writes_through_views(graph):
     """Says whether an operator overwrites a tensor that has views, or is one: readers of the others see that."""
-    source, viewed = {}, set()
+    source: dict = {}
+    viewed = set()
     for node in graph.nodes:
         if isinstance(node.target, torch._ops.OpOverload):
             for parameter, value in zip(node.target._schema.arguments, node.args):

@@ -1,0 +1,114 @@
+"""Modules on the devices of a placement, and stages of a pipeline: imported by the methods of PlacedModel only."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import Any, Mapping, Optional, Sequence, Union
+
+import torch
+from torch.utils import _pytree as pytree
+
+from emplace import _core
+from emplace._errors import UnsupportedError, UsageError
+from emplace._placed_steps import device_of, dispatched, on_device, put
+from emplace._torch import _stored
+
+DeviceMap = Mapping[str, Union[int, str]]
+Devices = Union[Sequence[Any], Mapping[Union[int, str], Any]]
+
+
+def _key_of(name: str) -> Union[int, str]:
+    """Returns what a device of a cluster is called in a map."""
+    kind, _, index = name.partition(":")
+    return int(index) if kind == "gpu" else kind
+
+
+def _torch_devices(problem: _core.Problem, device_map: DeviceMap,
+                   devices: Optional[Devices]) -> dict[Union[int, str], torch.device]:
+    """Returns the torch device of each device in a map."""
+    names = [problem.devices[index] for index in problem.placeable_devices]
+    if devices is None:
+        devices = {each: each if each == "cpu" else f"cuda:{each}" for each in device_map.values()}
+    elif isinstance(devices, str) or not isinstance(devices, (Sequence, Mapping)):
+        raise UsageError(f"devices: expected a list or a dict of torch devices, found {type(devices).__name__}")
+    elif isinstance(devices, Sequence):
+        if len(devices) > len(names):
+            raise UsageError(f"devices: found {len(devices)}, and cluster {problem.cluster} has {len(names)} to place on")
+        devices = {_key_of(name): device for name, device in zip(names, devices)}
+    found = {}
+    for each in dict.fromkeys(device_map.values()):
+        if each not in devices:
+            raise UsageError(f"devices: the device map uses {each!r}, expected a torch device for it as for "
+                             f"{', '.join(map(repr, devices)) or 'none'}")
+        try:
+            found[each] = torch.device(devices[each])
+            torch.empty(0, device=found[each])
+        except (AssertionError, RuntimeError, TypeError) as error:
+            raise UsageError(f"devices: PyTorch has no device {devices[each]!r} here, for {each!r} of the device map: "
+                             f"{str(error).splitlines()[0]}") from error
+    return found
+
+
+def _completed(model: Any, device_map: DeviceMap) -> dict[str, Union[int, str]]:
+    """Adds modules and tensors that no operator of the graph reads.
+
+    A module goes to the main device, the first in the map. A tensor goes to where most of its module is, as the mask of
+    an attention does.
+    """
+    main = next(iter(device_map.values()))
+    added = dict(device_map)
+    for path, module in model.named_modules():
+        if device_of(path, added) is None and not any(each.startswith(f"{path}.") for each in added) and path:
+            if any(True for _ in _stored(module)):
+                added[path] = main
+    for _, _, path, _, _ in _stored(model):
+        if device_of(path, added) is None:
+            holder = path.rpartition(".")[0]
+            within = Counter(device for each, device in device_map.items() if holder and each.startswith(f"{holder}."))
+            added[path] = within.most_common(1)[0][0] if within else main
+    return added
+
+
+def _give_back(model: Any) -> None:
+    """Has the results of a model move to the device of its inputs, as Accelerate does."""
+    given: list[Any] = []
+
+    def note(module: Any, arguments: Any, keywords: Any) -> None:
+        tensors = [value for value in pytree.tree_flatten((arguments, keywords))[0] if isinstance(value, torch.Tensor)]
+        given[:] = [value.device for value in tensors[:1]]
+
+    def move(module: Any, arguments: Any, output: Any) -> Any:
+        return on_device(output, given[0]) if given else output
+
+    model.register_forward_pre_hook(note, prepend=True, with_kwargs=True)
+    model.register_forward_hook(move)
+
+
+def apply(model: Any, problem: _core.Problem, device_map: DeviceMap, devices: Optional[Devices]) -> Any:
+    """Moves modules, and has what they read follow; called by PlacedModel.apply()."""
+    name = type(model).__name__
+    if name == "OptimizedModule":
+        raise UsageError("the model is compiled: apply the placement to what torch.compile was given, then compile that")
+    if not isinstance(model, torch.nn.Module):
+        raise UsageError(f"expected a torch.nn.Module, found {name}")
+    if int(torch.__version__.partition(".")[0]) < 2:
+        raise UnsupportedError(f"a placement is applied by hooks of PyTorch 2, found PyTorch {torch.__version__}")
+    paths = {path for path, _ in model.named_modules()} | {path for _, _, path, _, _ in _stored(model)}
+    if unknown := [path for path in device_map if path not in paths]:
+        raise UsageError(f"the device map has '{unknown[0]}', which {name} has not: it is of another model")
+    places = _torch_devices(problem, device_map, devices)
+    chosen = {path: places[device] for path, device in _completed(model, device_map).items()}
+    main = next(iter(chosen.values()))
+    try:
+        import accelerate
+    except ImportError:
+        dispatched(model, {**chosen, "": chosen.get("", main)})
+        _give_back(model)
+        return model
+    put(model, chosen)  # dispatch_model() moves modules, and the map may name a tensor
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The following device_map keys do not match")  # those of tensors
+        # As torch.device, "cpu" computes; as a string, it would keep weights for a GPU.
+        return accelerate.dispatch_model(model, chosen, main_device=main, force_hooks=True,
+                                         skip_keys=getattr(model, "_skip_keys_device_placement", None))
