@@ -90,7 +90,7 @@ class _Name(str):
 
 
 def _is_quantized(name):
-    return name.startswith(tuple(f"{each}." for each in _QUANTIZED))
+    return name.startswith((*(f"{each}." for each in _QUANTIZED), "aten.quantize_per_"))
 
 
 def _quantized(name, found, path):
