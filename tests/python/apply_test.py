@@ -62,9 +62,9 @@ if torch is not None:
             return {"logits": self.head(self.norm(x))}
 
 
-def placed_with(model, inputs, others):
+def placed_with(model, inputs, others, **options):
     """Returns a PlacedModel whose modules are on gpu:0, apart from those that start with `others`, on gpu:1."""
-    placed = emplace.place(model, inputs, cluster="p2-8xlarge-2", agent="single-gpu")
+    placed = emplace.place(model, inputs, cluster="p2-8xlarge-2", agent="single-gpu", **options)
     placement = numpy.zeros(placed.problem.num_groups, numpy.int32)
     for op, scope in enumerate(placed.problem.scopes):
         if scope.startswith(others):
@@ -194,6 +194,19 @@ class Stages(unittest.TestCase):
         self.assertEqual(placed.stages(), [(1, ["first"]), (0, ["middle", "last"])])
         placed = placed_with(Backwards(), torch.zeros(2, 4), "nothing")
         self.assertEqual(placed.stages(), [(0, [""])])
+
+    def test_micro_batches(self):
+        model = nn.Sequential(*(nn.Linear(64, 64) for _ in range(4)))
+        whole = emplace.from_torch(model, torch.zeros(8, 64))
+        parts = emplace.from_torch(model, torch.zeros(2, 64), micro_batches=4)
+        self.assertEqual((whole.parameters, whole.forward_flops), (parts.parameters, parts.forward_flops))
+        placed = emplace.place(model, torch.zeros(2, 64), cluster="p2-8xlarge-2", micro_batches=4, agent="pipeline-dp",
+                               training=True)
+        other = placed_with(model, torch.zeros(2, 64), ("2", "3"), micro_batches=4)
+        self.assertEqual(other.stages(), [(0, ["0", "1"]), (1, ["2", "3"])])
+        self.assertEqual(sorted(path for _, modules in placed.stages() for path in modules), sorted(placed.device_map))
+        with self.assertRaisesRegex(emplace.Error, "micro-batches"):
+            emplace.from_torch(model, torch.zeros(2, 64), micro_batches=0)
 
     def test_what_is_no_pipeline(self):
         placed = placed_with(Network(False), torch.zeros(2, 6, dtype=torch.int64), "blocks/1")

@@ -26,17 +26,20 @@ def _torch_module() -> Any:
 
 def from_torch(model: Any, example_inputs: Any, *, training: bool = True, optimizer: str = "adam",
                loss: Optional[Callable[..., Any]] = None, targets: Any = None, dtype: str = "float32",
-               clip: bool = False) -> _core.Graph:
+               clip: bool = False, micro_batches: int = 1) -> _core.Graph:
     """Returns the graph of one step of a torch.nn.Module, or of a torch.export.ExportedProgram.
 
     `example_inputs` is a tensor, a tuple of arguments or a dict of keyword arguments; their shapes, with the batch,
     are those of the step. The model runs once, on tensors without data where it can, and is left as it was. With
     `training`, the graph has the backward pass and the updates of `optimizer`. The loss is then what the model
     returns, `loss(model(...), *targets)`, or the cross entropy of the model's logits. Modules are scopes. `dtype` is
-    that of torch.autocast, float16 or bfloat16; with `clip`, gradients are clipped by their norm.
+    that of torch.autocast, float16 or bfloat16; with `clip`, gradients are clipped by their norm. With `micro_batches`,
+    a training step has so many parts, each with the inputs of the example: a placement of it is a pipeline.
     """
     text = _torch_module().program_of(model, example_inputs, training=training, loss=loss, targets=targets)
     flags = f"training={json.dumps(training)},optimizer={optimizer},dtype={dtype},clip={json.dumps(clip)}"
+    if micro_batches != 1:
+        flags += f",micro-batches={micro_batches}"
     graph = _core.read_graph(text, f"torch-export:{flags}", type(model).__name__)
     if graph.uncounted:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in graph.uncounted.items())
@@ -74,25 +77,29 @@ class PlacedModel(NamedTuple):
     def stages(self) -> list[tuple[Union[int, str], list[str]]]:
         """Returns the stages of a pipeline: the device of each, and its modules in the order in which they run.
 
-        Raises UnsupportedError if a device runs modules before and after those of another one.
+        Raises UnsupportedError if a device runs modules before and after those of another one. A step in one part is
+        seldom faster in stages: place it with `micro_batches`.
 
             split = {modules[0]: SplitPoint.BEGINNING for _, modules in placed.stages()[1:]}
             pipe = torch.distributed.pipelining.pipeline(model, (micro_batch,), split_spec=split)
         """
         found: list[tuple[Union[int, str], list[str]]] = []
-        for scope, kind, phase in zip(self.problem.scopes, self.problem.kinds, self.problem.phases):
+        for name, scope, kind, phase in zip(self.problem.names, self.problem.scopes, self.problem.kinds,
+                                            self.problem.phases):
+            if phase != "forward" or kind in ("input", "variable", "constant") or name.rpartition("#")[2].isdecimal():
+                continue  # NAME#1 and so on are of other micro-batches
             path = scope.replace("/", ".")
             while path and path not in self.device_map:
                 path = path.rpartition(".")[0]
-            if phase != "forward" or kind in ("input", "variable", "constant") or path not in self.device_map:
+            if path not in self.device_map:
                 continue  # what a module with several devices computes itself follows what it reads
             device = self.device_map[path]
             if not found or found[-1][0] != device:
                 if any(device == other for other, _ in found):
                     raise UnsupportedError(
                         f"not a pipeline: module '{path}' runs on {device!r} after '{found[-1][1][-1]}' on "
-                        f"{found[-1][0]!r}, and a stage of {device!r} ran before; modules of a stage run one after "
-                        "another, as agents such as pipeline-dp place them")
+                        f"{found[-1][0]!r}, and a stage of {device!r} ran before; the agent pipeline-dp places modules "
+                        "of a stage one after another, and constraints={'together': [MODULE, ...]} keep modules whole")
                 found.append((device, []))
             if path not in found[-1][1]:
                 found[-1][1].append(path)
@@ -110,14 +117,16 @@ def device_map(problem: _core.Problem, placement: ArrayLike) -> dict[str, Union[
 
 def place_model(model: Any, example_inputs: Any, *, cluster: Path, place: Callable[..., Placed], training: bool = True,
                 optimizer: str = "adam", loss: Optional[Callable[..., Any]] = None, targets: Any = None,
-                groups: int = 0, grouping: str = "", agent: Any = None, **options: Any) -> PlacedModel:
+                micro_batches: int = 1, groups: int = 0, grouping: str = "", agent: Any = None,
+                constraints: Optional[dict[str, Any]] = None, **options: Any) -> PlacedModel:
     """Returns a PlacedModel; called by place()."""
     graph = model
     if not isinstance(model, _core.Graph):
         if example_inputs is None:
             raise UsageError("to place a model, give its example_inputs")
-        graph = from_torch(model, example_inputs, training=training, optimizer=optimizer, loss=loss, targets=targets)
-    problem = _core.problem(graph, cluster, groups, grouping)
+        graph = from_torch(model, example_inputs, training=training, optimizer=optimizer, loss=loss, targets=targets,
+                           micro_batches=micro_batches)
+    problem = _core.problem(graph, cluster, groups, grouping, constraints or {})
     placed = place(problem, *([] if agent is None else [agent]), **options)
     memory = dict(zip(problem.devices, placed.peak_bytes.tolist()))
     exported = problem.export(placed.placement, "torch-device-map")

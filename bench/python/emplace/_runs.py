@@ -68,7 +68,7 @@ def place(problem: _core.Problem, agent: AgentName = ..., *, evaluations: Option
 def place(problem: Any, example_inputs: Any, *, cluster: Path, agent: AgentName = ...,
           evaluations: Optional[int] = ..., time_limit: Optional[float] = ..., seed: int = ..., threads: int = ...,
           groups: int = ..., grouping: str = ..., training: bool = ..., optimizer: str = ...,
-          **options: Any) -> PlacedModel: ...
+          micro_batches: int = ..., constraints: Optional[dict[str, Any]] = ..., **options: Any) -> PlacedModel: ...
 
 
 def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] = None,  # type: ignore[misc]
@@ -81,7 +81,8 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[Path] 
     Raises UnsupportedError if the agent fails, from the exception of an agent in Python.
 
     place(model, example_inputs, cluster=..., time_limit=60) returns PlacedModel. It takes the options above, `agent`,
-    `groups`, `grouping`, and those of from_torch(), for one step of training unless told otherwise.
+    `groups`, `grouping` and `constraints` of problem(), and those of from_torch(), for one step of training unless told
+    otherwise.
     """
     if cluster is not None:
         return place_model(problem, agent_or_inputs, cluster=cluster, place=_place_problem, **options)

@@ -28,6 +28,7 @@ for test in "$here"/*_test.py; do
   judge "$(basename "$test" _test.py)" "$test" -v
 done
 judge device_maps "$here/device_maps.py"
+judge apply "$root/tests/python/apply_test.py" -v
 judge gymnasium "$root/tests/python/gymnasium_test.py"
 judge "stable baselines" "$root/examples/python/maskable_ppo.py" 8000
 exit "$failed"
