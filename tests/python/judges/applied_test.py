@@ -63,7 +63,7 @@ class Applied(unittest.TestCase):
             self.assertEqual(set(found), set(gradients))
             self.assertEqual([path for path in found if not torch.equal(found[path], gradients[path])], [])
             if name in NEED_A_DRIVER:
-                return
+                self.skipTest("on GPUs: needs a driver")
             mode = FakeTensorMode(allow_non_fake_inputs=True)
             fake = without_data(model, mode)
             positional, keywords = arguments(pytree.tree_map_only(torch.Tensor, mode.from_tensor, inputs))

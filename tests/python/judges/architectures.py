@@ -1,4 +1,4 @@
-"""Networks of PyTorch by which importers are judged: of torchvision, timm, transformers and diffusers, and some of our own.
+"""Networks of PyTorch by which importers are judged: of torchvision, timm, transformers, diffusers, and our own.
 
 Weights are random. Sizes are small, and each network has the parts of its kind. `ARCHITECTURES` has a function for
 each, which returns the model and its example inputs: a tuple of arguments, or a dict of keyword arguments.
