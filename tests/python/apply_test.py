@@ -51,7 +51,8 @@ if torch is not None:
         def __init__(self, tied=True):
             super().__init__()
             self.embedding, self.blocks = Embedding(), nn.ModuleList(Block() for _ in range(3))
-            self.scale, self.norm, self.head = nn.Parameter(torch.ones(8)), nn.LayerNorm(8), nn.Linear(8, 11, bias=False)
+            self.scale, self.norm = nn.Parameter(torch.ones(8)), nn.LayerNorm(8)
+            self.head = nn.Linear(8, 11, bias=False)
             if tied:
                 self.head.weight = self.embedding.words.weight
 
@@ -114,6 +115,7 @@ class Applying:
     def test_modules_run_where_the_map_says(self):
         from torch._subclasses.fake_tensor import FakeTensorMode
         placed = placed_with(self.model, self.ids, ("blocks/0", "blocks/2/up"))
+        other = placed_with(self.model, self.ids, "blocks/1")
         expected = {path: device for path, device in placed.device_map.items() if path.startswith("blocks.")}
         self.assertEqual((expected["blocks.0"], expected["blocks.2.up"]), (1, 1))
         with FakeTensorMode(), warnings.catch_warnings():
@@ -122,6 +124,7 @@ class Applying:
             if self.hooks is contextlib.nullcontext:
                 self.enterContext(unittest.mock.patch("accelerate.hooks.set_module_tensor_to_device"))
             model = Network()
+            other.apply(model, ["cuda:0", "cuda:1"])  # and then elsewhere
             placed.apply(model, {0: "cuda:3", 1: torch.device("cuda", 5), "cpu": "cpu"})
             places, found = {0: torch.device("cuda:3"), 1: torch.device("cuda:5")}, {}
             for path in expected:
@@ -157,18 +160,23 @@ class WithAccelerate(Applying, unittest.TestCase):
 @unittest.skipUnless(HAS_TORCH_2, "needs PyTorch 2")
 class Mistakes(unittest.TestCase):
     def test_what_is_told(self):
+        class Longer(Network):
+            def __init__(self):
+                super().__init__()
+                self.more = nn.Linear(3, 3)
         model, ids = Network(), torch.zeros(2, 6, dtype=torch.int64)
         placed = placed_with(model, ids, "blocks/1")
         before = {name: parameter.device for name, parameter in model.named_parameters()}
         for given, devices, text in (
                 (nn.Linear(3, 3), ["cpu", "cpu"], "has 'embedding', which Linear has not: it is of another model"),
+                (Longer(), ["cpu", "cpu"], "no device for 'more.weight' of Longer: it is of another model"),
                 (model, ["cpu"], "map uses 1, expected a torch device for it as for 0"),
                 (model, {1: "cpu"}, "map uses 0, .* as for 1"),
-                (model, ["cpu", "cpu", "cpu"], "found 3, and cluster p2-8xlarge-2 has 2 to place on"),
+                (model, ["cpu", "cpu", "cpu"], "found 3, and cluster p2-8xlarge-2 has 2 for ops"),
                 (model, "cpu", "a list or a dict of torch devices, found str"),
                 (model, ["cpu", "hal:9000"], "PyTorch has no device 'hal:9000' here, for 1 of the device map"),
                 (model, ["cpu", "cuda:99"], "PyTorch has no device 'cuda:99' here"),
-                (torch.compile(model), ["cpu", "cpu"], "then compile that"),
+                (torch.compile(model), ["cpu", "cpu"], "then compile it"),
                 (3, ["cpu", "cpu"], "expected a torch.nn.Module, found int")):
             with self.subTest(devices=devices), self.assertRaisesRegex(emplace.UsageError, text):
                 placed.apply(given, devices)

@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 
 from emplace import _core
 from emplace._errors import UnsupportedError, UsageError
-from emplace._placed_steps import device_of, dispatched, on_device, put
+from emplace._placed_steps import device_of, dispatch, on_device, put
 from emplace._torch import _stored
 
 DeviceMap = Mapping[str, Union[int, str]]
@@ -34,7 +34,7 @@ def _torch_devices(problem: _core.Problem, device_map: DeviceMap,
         raise UsageError(f"devices: expected a list or a dict of torch devices, found {type(devices).__name__}")
     elif isinstance(devices, Sequence):
         if len(devices) > len(names):
-            raise UsageError(f"devices: found {len(devices)}, and cluster {problem.cluster} has {len(names)} to place on")
+            raise UsageError(f"devices: found {len(devices)}, and cluster {problem.cluster} has {len(names)} for ops")
         devices = {_key_of(name): device for name, device in zip(names, devices)}
     found = {}
     for each in dict.fromkeys(device_map.values()):
@@ -51,27 +51,26 @@ def _torch_devices(problem: _core.Problem, device_map: DeviceMap,
 
 
 def _completed(model: Any, device_map: DeviceMap) -> dict[str, Union[int, str]]:
-    """Adds modules and tensors that no operator of the graph reads.
-
-    A module goes to the main device, the first in the map. A tensor goes to where most of its module is, as the mask of
-    an attention does.
-    """
-    main = next(iter(device_map.values()))
+    """Adds buffers that no operator of the graph reads, such as masks of attention: where most of their module is."""
+    name, main = type(model).__name__, next(iter(device_map.values()))
+    stored = {path: is_parameter for _, _, path, _, is_parameter in _stored(model)}
+    paths = {path for path, _ in model.named_modules()} | set(stored)
+    if unknown := [path for path in device_map if path not in paths]:
+        raise UsageError(f"the device map has '{unknown[0]}', which {name} has not: it is of another model")
     added = dict(device_map)
-    for path, module in model.named_modules():
-        if device_of(path, added) is None and not any(each.startswith(f"{path}.") for each in added) and path:
-            if any(True for _ in _stored(module)):
-                added[path] = main
-    for _, _, path, _, _ in _stored(model):
-        if device_of(path, added) is None:
+    for path, is_parameter in stored.items():
+        if device_of(path, device_map) is None:
+            if is_parameter:
+                raise UsageError(f"the device map has no device for '{path}' of {name}: it is of another model, or of a "
+                                 "graph without this parameter, and then add it to device_map")
             holder = path.rpartition(".")[0]
             within = Counter(device for each, device in device_map.items() if holder and each.startswith(f"{holder}."))
             added[path] = within.most_common(1)[0][0] if within else main
     return added
 
 
-def _give_back(model: Any) -> None:
-    """Has the results of a model move to the device of its inputs, as Accelerate does."""
+def _give_back(model: Any) -> list[Any]:
+    """Adds hooks that move the results of a model to the device of its inputs, as Accelerate does."""
     given: list[Any] = []
 
     def note(module: Any, arguments: Any, keywords: Any) -> None:
@@ -81,31 +80,31 @@ def _give_back(model: Any) -> None:
     def move(module: Any, arguments: Any, output: Any) -> Any:
         return on_device(output, given[0]) if given else output
 
-    model.register_forward_pre_hook(note, prepend=True, with_kwargs=True)
-    model.register_forward_hook(move)
+    return [model.register_forward_pre_hook(note, prepend=True, with_kwargs=True), model.register_forward_hook(move)]
 
 
 def apply(model: Any, problem: _core.Problem, device_map: DeviceMap, devices: Optional[Devices]) -> Any:
     """Moves modules, and has what they read follow; called by PlacedModel.apply()."""
     name = type(model).__name__
     if name == "OptimizedModule":
-        raise UsageError("the model is compiled: apply the placement to what torch.compile was given, then compile that")
+        raise UsageError("the model is compiled: apply the placement to what torch.compile was given, then compile it")
     if not isinstance(model, torch.nn.Module):
         raise UsageError(f"expected a torch.nn.Module, found {name}")
     if int(torch.__version__.partition(".")[0]) < 2:
         raise UnsupportedError(f"a placement is applied by hooks of PyTorch 2, found PyTorch {torch.__version__}")
-    paths = {path for path, _ in model.named_modules()} | {path for _, _, path, _, _ in _stored(model)}
-    if unknown := [path for path in device_map if path not in paths]:
-        raise UsageError(f"the device map has '{unknown[0]}', which {name} has not: it is of another model")
+    completed = _completed(model, device_map)
     places = _torch_devices(problem, device_map, devices)
-    chosen = {path: places[device] for path, device in _completed(model, device_map).items()}
+    chosen = {path: places[device] for path, device in completed.items()}
     main = next(iter(chosen.values()))
     try:
         import accelerate
     except ImportError:
-        dispatched(model, {**chosen, "": chosen.get("", main)})
-        _give_back(model)
+        for handle in getattr(model, "_placed_by", []):  # those of another placement
+            handle.remove()
+        hooks = [*dispatch(model, {**chosen, "": chosen.get("", main)}), *_give_back(model)]
+        model._placed_by = hooks  # type: ignore[assignment]
         return model
+    accelerate.hooks.remove_hook_from_submodules(model)
     put(model, chosen)  # dispatch_model() moves modules, and the map may name a tensor
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The following device_map keys do not match")  # those of tensors

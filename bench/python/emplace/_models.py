@@ -65,10 +65,9 @@ class PlacedModel(NamedTuple):
 
         `devices` are torch devices: a list, in the order of problem.placeable_devices, or a dict by device of the map,
         as {0: "cuda:2", 1: "cpu"}. Unless told otherwise, 0 is cuda:0, 1 is cuda:1, and so on, and "cpu" is the CPU,
-        which computes what is on it. Results of the model move to the device of its inputs. Modules that are not in the
-        map, since no operator reads them, go to its first device. Accelerate's dispatch_model() adds the hooks where
-        that package is installed. Parameters stay the same objects, for optimizers that have them. Raises UsageError if
-        the map is of another model, or if PyTorch does not have a device that it uses.
+        which computes what is on it. Results of the model move to the device of its inputs. Accelerate's
+        dispatch_model() adds the hooks where that package is installed. Parameters stay the same objects, so optimizers
+        that have them go on. Raises UsageError if the map is of another model or uses a device that PyTorch has not.
         """
         _torch_module()  # says what is missing
         from emplace import _apply

@@ -111,16 +111,14 @@ def put(model: Any, device_map: Mapping[str, Any]) -> None:
                 tensors[name] = replaced.setdefault(id(tensor), (moved, tensor))[0]
 
 
-def dispatched(model: Any, device_map: Mapping[str, Any]) -> Any:
-    """Puts modules where the map says, and moves what they read there, as Accelerate does."""
+def dispatch(model: Any, device_map: Mapping[str, Any]) -> list[Any]:
+    """Puts modules where the map says, and adds hooks that move what they read there, as Accelerate does."""
     def move(device: Optional[Any], module: Any, arguments: Any, keywords: Any) -> Any:
         return on_device((arguments, keywords), device) if device else (arguments, keywords)
 
     put(model, device_map)
-    for path, module in model.named_modules():
-        if path in device_map or not any(module.children()):
-            module.register_forward_pre_hook(functools.partial(move, device_of(path, device_map)), with_kwargs=True)
-    return model
+    return [module.register_forward_pre_hook(functools.partial(move, device_of(path, device_map)), with_kwargs=True)
+            for path, module in model.named_modules() if path in device_map or not any(module.children())]
 
 
 # --- Several CPU devices ----------------------------------------------------------------------------------------------
@@ -381,8 +379,8 @@ def exchange_us(places: Sequence[Place], numbers: int, rounds: int = 30) -> floa
     return 1e6 * statistics.median(after - before for before, after in zip(times, times[1:]))
 
 
-def _traced(model: Any, inputs: Any) -> tuple[torch.fx.Interpreter, dict[Any, Any]]:
-    """Returns what runs the modules of a model one by one, and the values of its inputs by node.
+def _traced(model: Any, inputs: Any) -> tuple[Any, dict[Any, Any]]:
+    """Returns the Interpreter that runs the modules of a model one by one, and the values of its inputs by node.
 
     torch.fx keeps modules whole. Where it cannot trace the model, torch.export lists operators.
     """
@@ -433,5 +431,5 @@ def step_of(model: Any, inputs: Any, recipe: Recipe, device_map: Mapping[str, st
             step.close()
     else:
         torch_devices = {place.name: place.torch_device for place in used}
-        own = dispatched(own, {path: torch_devices[device] for path, device in device_map.items()})
+        dispatch(own, {path: torch_devices[device] for path, device in device_map.items()})
         yield Step(own, inputs, recipe), None
