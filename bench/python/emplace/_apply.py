@@ -61,10 +61,10 @@ def _completed(model: Any, device_map: DeviceMap) -> dict[str, Union[int, str]]:
     for path, is_parameter in stored.items():
         if device_of(path, device_map) is None:
             if is_parameter:
-                raise UsageError(f"the device map has no device for '{path}' of {name}: it is of another model, or of a "
-                                 "graph without this parameter, and then add it to device_map")
+                raise UsageError(f"the device map has no device for '{path}' of {name}: it is of another model. If the "
+                                 "graph had no such parameter, add it to device_map")
             holder = path.rpartition(".")[0]
-            within = Counter(device for each, device in device_map.items() if holder and each.startswith(f"{holder}."))
+            within = Counter(device for each, device in device_map.items() if holder and each.startswith(holder + "."))
             added[path] = within.most_common(1)[0][0] if within else main
     return added
 

@@ -29,8 +29,8 @@ _UNITS = {"lstm": ("input", "data"), "gru": ("input", "data"), "rnn_tanh": ("inp
           "rnn_relu": ("input", "data"), "lstm_cell": ("default",), "scaled_dot_product_attention": ("default",)}
 
 # Where classes of quantized modules and tensors are defined, and namespaces of operators on quantized numbers.
-_QUANTIZED = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized", "torch.nn.quantized", "torchao", "bitsandbytes",
-              "quantized", "quantized_decomposed")
+_QUANTIZED = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized", "torch.nn.quantized", "torchao",
+              "bitsandbytes", "quantized", "quantized_decomposed")
 
 
 class Program:
@@ -94,8 +94,8 @@ def _is_quantized(name):
 
 
 def _quantized(name, found, path):
-    return UnsupportedError(f"{name}: {found} in module '{path}' is quantized, and costs of quantized operators are not "
-                            "known; pass the model as it was before quantization")
+    return UnsupportedError(f"{name}: {found} in module '{path}' is quantized, and costs of quantized operators are "
+                            "not known; pass the model as it was before quantization")
 
 
 def _expect_unquantized(name, model):
