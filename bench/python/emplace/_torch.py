@@ -238,7 +238,9 @@ class _Recorder:
             self.learn(tensor, name, base, view)
 
     def note_write(self, operator, named, written, out):
-        """Notes an operator that writes over tensors: it makes their next values."""
+        """Notes an operator that writes over tensors: it makes their next values, as one without underscore."""
+        name, _, overload = operator.rpartition(".")
+        operator = f"{name.removesuffix('_')}.{overload}" if not name.endswith("__") else operator
         fresh = [self.program.add_tensor(tensor) for tensor in written]
         self.program.add_node(operator, self.path(), named, fresh)
         for tensor, name in zip(written, fresh):
@@ -446,27 +448,9 @@ def _expect_static(name, exported):
                         "example_inputs of these sizes")
 
 
-def _writes_through_views(graph):
-    """Says whether an operator overwrites a tensor that has views, or is one: readers of the others see that."""
-    source: dict = {}
-    viewed = set()
-    for node in graph.nodes:
-        if isinstance(node.target, torch._ops.OpOverload):
-            for parameter, value in zip(node.target._schema.arguments, node.args):
-                if parameter.alias_info is not None and isinstance(value, torch.fx.Node):
-                    source[node] = source.get(value, value)
-                    if not parameter.alias_info.is_write:
-                        viewed.add(source[node])
-                    elif source[node] in viewed:
-                        return True
-    return False
-
-
 def _exported(name, exported, model=None):
     """Returns the program of a torch.export.ExportedProgram."""
     _expect_static(name, exported)
-    if _writes_through_views(exported.graph):
-        exported = exported.run_decompositions({})  # no operator writes in what this returns
     program, signature = Program(name), exported.graph_signature
     kinds = {}
     for kind, table in (("parameter", signature.inputs_to_parameters), ("buffer", signature.inputs_to_buffers),
