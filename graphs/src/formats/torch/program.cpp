@@ -376,7 +376,8 @@ class ProgramReader {
       const ValueId base = found->second.base;
       const auto& shape = value(base).output.shape;
       const bool is_whole = product(shape) == product(value(tensor).output.shape);
-      TorchCall call{.op = is_whole ? "view" : "slice_scatter", .overload = "default", .module = module};
+      TorchCall call{
+          .op = is_whole ? "view" : "slice_scatter", .overload = "default", .module = module};
       if (is_whole) {
         call.arguments = {{.name = "self", .is_tensor = true, .tensors = {latest_[tensor]}},
                           {.name = "size", .integers = shape}};
