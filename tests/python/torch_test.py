@@ -174,13 +174,23 @@ class FromTorch(unittest.TestCase):
                 flat = y.view(-1)
                 y.add_(1)
                 return flat.relu()
-        programs = [(Writes(), torch.zeros(2, 4))]
-        if hasattr(torch, "export"):
-            programs.append((torch.export.export(Writes(), (torch.zeros(2, 4),)), None))
-        for model, x in programs:
-            graph = emplace.from_torch(model, x, training=False)
-            kinds = [kind for kind in graph.kinds if kind in ("matmul", "scale", "add", "relu")]
-            self.assertEqual(kinds, ["matmul", "scale", "add", "relu"])
+
+        class WritesPart(nn.Module):
+            def forward(self, x):
+                y = x.exp()
+                y[:, 0] = x[:, 1] * 2
+                return y.relu()
+        for model, expected in ((Writes(), ["matmul", "scale", "add", "relu"]),
+                                (WritesPart(), ["exp", "scale", "scatter_nd", "relu"])):
+            graphs = [emplace.from_torch(model, torch.zeros(2, 4), training=False)]
+            if hasattr(torch, "export"):
+                exported = torch.export.export(model, (torch.zeros(2, 4),))
+                graphs.append(emplace.from_torch(exported, None, training=False))
+                with tempfile.TemporaryDirectory() as folder:
+                    torch.export.save(exported, f"{folder}/model.pt2")
+                    graphs.append(emplace.load_graph(f"{folder}/model.pt2:training=false"))
+            for graph in graphs:
+                self.assertEqual([kind for kind in graph.kinds if kind in expected], expected)
 
     def test_keyword_inputs_and_structured_results(self):
         class Keywords(nn.Module):

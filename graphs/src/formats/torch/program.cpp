@@ -359,6 +359,7 @@ class ProgramReader {
       for (const ValueId result : call.results) {
         if (result != kNone) {
           views_.insert_or_assign(result, View{first, program_.calls.size() - 1});
+          views_of_[first].push_back(result);
         }
       }
     } else if (!describes && call.op.ends_with('_') && !call.op.ends_with("__") &&
@@ -395,9 +396,8 @@ class ProgramReader {
 
   // Views of `base` show another value, but for that through which it was written.
   void make_stale(ValueId base, ValueId except) {
-    for (const auto& [id, view] : views_) {
-      if (view.base == base && id != except) {
-        stale_.insert(id);
+    for (const ValueId id : views_of_[base]) {
+      if (id != except && stale_.insert(id).second) {
         make_stale(id, kNone);
       }
     }
@@ -411,6 +411,7 @@ class ProgramReader {
   std::map<ValueId, ValueId> tensors_;  // by result in place
   std::map<ValueId, ValueId> latest_;   // value of each tensor that was written, or made again
   std::map<ValueId, View> views_;
+  std::map<ValueId, std::vector<ValueId>> views_of_;
   std::set<ValueId> stale_;  // views
 };
 
