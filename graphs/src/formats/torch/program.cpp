@@ -365,11 +365,12 @@ class ProgramReader {
     } else if (!describes && call.op.ends_with('_') && !call.op.ends_with("__") &&
                !call.results.empty() && call.results[0] != kNone) {
       tensors_[call.results[0]] = first;
-      write(first, call.results[0], call.module);
+      const std::string module = call.module;  // write() adds calls
+      write(first, call.results[0], module);
     }
   }
 
-  void write(ValueId tensor, ValueId made, const std::string& module) {
+  void write(ValueId tensor, ValueId made, std::string_view module) {
     latest_[tensor] = made;
     stale_.erase(tensor);
     make_stale(tensor, kNone);
@@ -377,8 +378,9 @@ class ProgramReader {
       const ValueId base = found->second.base;
       const auto& shape = value(base).output.shape;
       const bool is_whole = product(shape) == product(value(tensor).output.shape);
-      TorchCall call{
-          .op = is_whole ? "view" : "slice_scatter", .overload = "default", .module = module};
+      TorchCall call{.op = is_whole ? "view" : "slice_scatter",
+                     .overload = "default",
+                     .module = std::string(module)};
       if (is_whole) {
         call.arguments = {{.name = "self", .is_tensor = true, .tensors = {latest_[tensor]}},
                           {.name = "size", .integers = shape}};
