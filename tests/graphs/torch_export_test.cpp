@@ -92,6 +92,33 @@ TEST(TorchExport, CountsConvolutions) {
   EXPECT_EQ(graph[boost::graph_bundle].name, "Convolutions");
 }
 
+// What is written through a view is in the tensor, and in its other views, when they are read.
+TEST(TorchExport, WritesInPlaceReachWhatSharesTheMemory) {
+  // y = exp(x), its views a and b, a.mul_(x), then sin(y) + cos(b); c is written again by its
+  // result.
+  const std::string nodes = call("exp.default", "x", "y") + "," + call("view.default", "y", "a") +
+                            "," + call("view.default", "y", "b") + "," +
+                            call("mul_.Tensor", "ax", "c") + "," + call("relu_.default", "c", "d") +
+                            "," + call("sin.default", "y", "e") + "," +
+                            call("cos.default", "b", "f") + "," + call("add.Tensor", "ef", "g");
+  const OpGraph graph =
+      read_format("torch-export", program(nodes, {"y", "a", "b", "c", "d", "e", "f", "g"}, "g"));
+  auto kinds = count_kinds(graph);
+  EXPECT_EQ(kinds["multiply"], 1);
+  EXPECT_EQ(kinds["relu"], 1);
+  EXPECT_EQ(kinds["sin"], 1);
+  EXPECT_EQ(kinds["cos"], 1);
+  // A tensor that no view shares is read by the result, or by its own name.
+  for (const char* read : {"y", "a"}) {
+    const std::string plain = call("exp.default", "x", "y") + "," +
+                              call("relu_.default", "y", "a") + "," +
+                              call("sin.default", read, "b");
+    EXPECT_EQ(
+        count_kinds(read_format("torch-export", program(plain, {"y", "a", "b"}, "b")))["relu"], 1)
+        << read;
+  }
+}
+
 TEST(TorchExport, ParametersAreThoseOfTheModel) {
   // Convolution 216, normalization 16, depthwise 80, square 72, frozen 64, head 90, never called 6.
   EXPECT_EQ(totals(fixture("convolutions")).parameters, 216 + 16 + 80 + 72 + 64 + 90 + 6);

@@ -1,4 +1,4 @@
-"""Training steps of PyTorch models, on one device or on several: imported by calibrate() and validate() only."""
+"""Training steps of PyTorch models, on one device or on several: imported where they are made only."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from emplace._calibrate import Place
 from emplace._errors import UnsupportedError
 
 
-def device_of(path: str, device_map: Mapping[str, str]) -> Optional[str]:
-    """Returns the device of a module: its own in the map, or that of the nearest module above it."""
+def device_of(path: str, device_map: Mapping[str, Any]) -> Any:
+    """Returns the device of a module: its own in the map, that of the nearest module above it, or None."""
     parts = path.split(".") if path else []
     for count in range(len(parts), -1, -1):
         found = device_map.get(".".join(parts[:count]))
@@ -92,20 +92,33 @@ class Step:
         self.optimizer.step()
 
 
-def dispatched(model: Any, device_map: Mapping[str, str]) -> Any:
-    """Puts modules where the map says, and moves what they read there, as Accelerate does."""
-    def move(device: Optional[str], module: Any, arguments: Any, keywords: Any) -> Any:
-        return on_device((arguments, keywords), device) if device else (arguments, keywords)
-
+def put(model: Any, device_map: Mapping[str, Any]) -> None:
+    """Moves parameters and buffers where the map says. They stay the same objects if their devices let them."""
+    replaced: dict[int, tuple[Any, Any]] = {}  # by id of what was there: modules share tensors
     for path, module in model.named_modules():
         for tensors in (module._parameters, module._buffers):
             for name, tensor in tensors.items():
                 own = device_of(f"{path}.{name}" if path else name, device_map)
-                if tensor is not None and own is not None:
-                    tensor.data = tensor.data.to(own)
-        if path in device_map or not any(module.children()):
-            module.register_forward_pre_hook(functools.partial(move, device_of(path, device_map)), with_kwargs=True)
-    return model
+                if tensor is None or own is None:
+                    continue
+                moved = tensor.data.to(own)
+                if type(tensor) in (torch.Tensor, torch.nn.Parameter) and torch._has_compatible_shallow_copy_type(
+                        tensor, moved):
+                    tensor.data = moved
+                    continue
+                if tensors is module._parameters:
+                    moved = torch.nn.Parameter(moved, tensor.requires_grad)
+                tensors[name] = replaced.setdefault(id(tensor), (moved, tensor))[0]
+
+
+def dispatch(model: Any, device_map: Mapping[str, Any]) -> list[Any]:
+    """Puts modules where the map says, and adds hooks that move what they read there, as Accelerate does."""
+    def move(device: Optional[Any], module: Any, arguments: Any, keywords: Any) -> Any:
+        return on_device((arguments, keywords), device) if device else (arguments, keywords)
+
+    put(model, device_map)
+    return [module.register_forward_pre_hook(functools.partial(move, device_of(path, device_map)), with_kwargs=True)
+            for path, module in model.named_modules() if path in device_map or not any(module.children())]
 
 
 # --- Several CPU devices ----------------------------------------------------------------------------------------------
@@ -366,8 +379,8 @@ def exchange_us(places: Sequence[Place], numbers: int, rounds: int = 30) -> floa
     return 1e6 * statistics.median(after - before for before, after in zip(times, times[1:]))
 
 
-def _traced(model: Any, inputs: Any) -> tuple[torch.fx.Interpreter, dict[Any, Any]]:
-    """Returns what runs the modules of a model one by one, and the values of its inputs by node.
+def _traced(model: Any, inputs: Any) -> tuple[Any, dict[Any, Any]]:
+    """Returns the Interpreter that runs the modules of a model one by one, and the values of its inputs by node.
 
     torch.fx keeps modules whole. Where it cannot trace the model, torch.export lists operators.
     """
@@ -418,5 +431,5 @@ def step_of(model: Any, inputs: Any, recipe: Recipe, device_map: Mapping[str, st
             step.close()
     else:
         torch_devices = {place.name: place.torch_device for place in used}
-        own = dispatched(own, {path: torch_devices[device] for path, device in device_map.items()})
+        dispatch(own, {path: torch_devices[device] for path, device in device_map.items()})
         yield Step(own, inputs, recipe), None

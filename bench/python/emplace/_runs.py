@@ -21,7 +21,7 @@ from emplace._errors import (
     check_arguments,
     tells_nearest_argument,
 )
-from emplace._models import PlacedModel, place_model
+from emplace._models import PlacedModel, from_torch, place_model
 from emplace._tables import frame_of, html_of, html_of_facts
 from emplace._types import Path, describes_fields
 from emplace._workers import run_in_processes
@@ -100,7 +100,7 @@ def place(problem: _core.Problem, agent: AgentName = ..., *, evaluations: Option
 def place(problem: Any, example_inputs: Any, *, cluster: AnyCluster, agent: AgentName = ...,
           evaluations: Optional[int] = ..., time_limit: Optional[float] = ..., seed: int = ..., threads: int = ...,
           groups: int = ..., grouping: str = ..., training: bool = ..., optimizer: str = ...,
-          **options: Any) -> PlacedModel: ...
+          micro_batches: int = ..., constraints: Optional[dict[str, Any]] = ..., **options: Any) -> PlacedModel: ...
 
 
 def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[AnyCluster] = None,  # type: ignore[misc]
@@ -115,13 +115,14 @@ def place(problem: Any, agent_or_inputs: Any = None, *, cluster: Optional[AnyClu
     Python.
 
     place(model, example_inputs, cluster=..., time_limit=60) returns PlacedModel. It takes the options above, `agent`,
-    `groups`, `grouping`, and those of from_torch(), for one step of training unless told otherwise.
+    `groups`, `grouping` and `constraints` of problem(), and those of from_torch(), for one step of training unless told
+    otherwise.
 
         emplace.place(problem, "simulated-annealing", time_limit=20, seed=1)
     """
     names = argument_names(_place_problem)[1:]
     if cluster is not None:  # place_model() has four arguments that are not options
-        check_arguments("place", names + argument_names(place_model)[4:], options)
+        check_arguments("place", names + argument_names(place_model)[4:] + argument_names(from_torch)[2:], options)
         return place_model(problem, agent_or_inputs, cluster=cluster, place=_place_problem, **options)
     check_arguments("place", [*names, "cluster"], options)
     if not isinstance(problem, _core.Problem):

@@ -28,6 +28,10 @@ _SCALAR_TYPES = {torch.uint8: 1, torch.int8: 2, torch.int16: 3, torch.int32: 4, 
 _UNITS = {"lstm": ("input", "data"), "gru": ("input", "data"), "rnn_tanh": ("input", "data"),
           "rnn_relu": ("input", "data"), "lstm_cell": ("default",), "scaled_dot_product_attention": ("default",)}
 
+# Where classes of quantized modules and tensors are defined, and namespaces of operators on quantized numbers.
+_QUANTIZED = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized", "torch.nn.quantized", "torchao",
+              "bitsandbytes", "quantized", "quantized_decomposed")
+
 
 class Program:
     """Grows the list: tensors by name, and nodes that read and make them."""
@@ -39,7 +43,8 @@ class Program:
     def add_tensor(self, tensor, name=None, trained=False):
         """Describes a tensor and returns its name."""
         if tensor.dtype not in _SCALAR_TYPES:
-            raise UnsupportedError(f"{self.name}: tensors of {tensor.dtype} are not supported")
+            hint = "; pass the model as it was before quantization" if tensor.is_quantized else ""
+            raise UnsupportedError(f"{self.name}: tensors of {tensor.dtype} are not supported{hint}")
         name = name or f"t{len(self.tensors)}"
         self.tensors[name] = {"dtype": _SCALAR_TYPES[tensor.dtype], "requires_grad": bool(trained),
                               "sizes": [{"as_int": int(size)} for size in tensor.shape]}
@@ -60,6 +65,8 @@ class Program:
 
     def add_node(self, operator, module, arguments, results):
         """Adds a call: `arguments` by name, tensors among them as _Name; `results` are names, lists of them, or None."""
+        if _is_quantized(operator):
+            raise _quantized(self.name, f"operator {operator}", module)
         node: dict = {"target": f"torch.ops.{operator}",
                 "inputs": [{"name": name, "arg": _argument(value)} for name, value in arguments if value is not None],
                 "outputs": [_result(result) for result in results], "metadata": {}}
@@ -80,6 +87,24 @@ class Program:
 
 class _Name(str):
     """The name of a tensor of the program."""
+
+
+def _is_quantized(name):
+    return name.startswith((*(f"{each}." for each in _QUANTIZED), "aten.quantize_per_"))
+
+
+def _quantized(name, found, path):
+    return UnsupportedError(f"{name}: {found} in module '{path}' is quantized, and costs of quantized operators are "
+                            "not known; pass the model as it was before quantization")
+
+
+def _expect_unquantized(name, model):
+    for path, module in model.named_modules():
+        if _is_quantized(f"{type(module).__module__}."):
+            raise _quantized(name, type(module).__name__, path)
+    for _, tensor_name, path, tensor, _ in _stored(model):
+        if tensor.is_quantized or _is_quantized(f"{type(tensor).__module__}."):
+            raise _quantized(name, tensor_name, path.rpartition(".")[0])
 
 
 def _result(result):
@@ -213,7 +238,9 @@ class _Recorder:
             self.learn(tensor, name, base, view)
 
     def note_write(self, operator, named, written, out):
-        """Notes an operator that writes over tensors: it makes their next values."""
+        """Notes an operator that writes over tensors: it makes their next values, as one without underscore."""
+        name, _, overload = operator.rpartition(".")
+        operator = f"{name.removesuffix('_')}.{overload}" if not name.endswith("__") else operator
         fresh = [self.program.add_tensor(tensor) for tensor in written]
         self.program.add_node(operator, self.path(), named, fresh)
         for tensor, name in zip(written, fresh):
@@ -409,8 +436,21 @@ def _plain(results):
 # --- torch.export --------------------------------------------------------------------------------------------------
 
 
+def _expect_static(name, exported):
+    for node in exported.graph.nodes:
+        value = node.meta.get("val")
+        if node.op == "placeholder" and isinstance(value, torch.Tensor):
+            for dimension, size in enumerate(value.shape):
+                if not isinstance(size, int):
+                    raise UnsupportedError(
+                        f"{name}: dimension {dimension} of the input '{node.name}' is dynamic ({size}), and a step has "
+                        "fixed sizes; export the model without dynamic_shapes, or pass the torch.nn.Module and "
+                        "example_inputs of these sizes")
+
+
 def _exported(name, exported, model=None):
     """Returns the program of a torch.export.ExportedProgram."""
+    _expect_static(name, exported)
     program, signature = Program(name), exported.graph_signature
     kinds = {}
     for kind, table in (("parameter", signature.inputs_to_parameters), ("buffer", signature.inputs_to_buffers),
@@ -490,6 +530,8 @@ def program_of(model, example_inputs, *, training, loss, targets):
     """Returns the operators of a model, in JSON."""
     if type(model).__name__ == "ExportedProgram":
         return _exported("exported", model)
+    if type(model).__name__ == "OptimizedModule":
+        model = model._orig_mod  # what torch.compile was given
     if not isinstance(model, torch.nn.Module):
         raise UsageError(f"expected a torch.nn.Module or a torch.export.ExportedProgram, found {type(model).__name__}")
     inputs, keywords = example_inputs, {}
@@ -504,6 +546,7 @@ def program_of(model, example_inputs, *, training, loss, targets):
     elif not isinstance(targets, (tuple, list)):
         targets = (targets,)
     name = type(model).__name__
+    _expect_unquantized(name, model)
     example = (tuple(inputs), keywords, tuple(targets))
     if loss is None:
         def call(inputs, keywords, targets):

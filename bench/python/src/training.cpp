@@ -11,7 +11,6 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -64,7 +63,7 @@ py::tuple train(const std::string& agent, const std::vector<std::string>& graphs
   }
   std::string policy;
   std::string ended_by;
-  std::optional<bench::LearningCurve> curve;
+  py::list rows;
   run_interruptibly([&](const std::atomic<bool>& stop) {
     bench::Training training(std::move(plan), &stop);
     bench::TrainingEnd end{};
@@ -85,9 +84,10 @@ py::tuple train(const std::string& agent, const std::vector<std::string>& graphs
     if (end != bench::TrainingEnd::kStopped) {
       policy = training.policy_file();
     }
-    curve = training.curve();
+    const py::gil_scoped_acquire acquired;
+    rows = rows_of(training.curve());
   });
-  return py::make_tuple(policy, rows_of(*curve), ended_by);
+  return py::make_tuple(policy, rows, ended_by);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Networks of PyTorch by which importers are judged: of torchvision, timm and transformers, and some written here.
+"""Networks of PyTorch by which importers are judged: of torchvision, timm, transformers, diffusers, and our own.
 
 Weights are random. Sizes are small, and each network has the parts of its kind. `ARCHITECTURES` has a function for
 each, which returns the model and its example inputs: a tuple of arguments, or a dict of keyword arguments.
@@ -272,11 +272,28 @@ ARCHITECTURES.update({
                           encoder_attention_heads=HEADS, decoder_attention_heads=HEADS, encoder_ffn_dim=4 * WIDTH,
                           decoder_ffn_dim=4 * WIDTH, max_source_positions=32, max_target_positions=32, pad_token_id=0,
                           bos_token_id=1, eos_token_id=2, decoder_start_token_id=1),
+    "vit-transformers": configured("ViTConfig", "ViTForImageClassification", lambda: {"pixel_values": image()[0]},
+                                   image_size=PIXELS, patch_size=16, hidden_size=WIDTH, num_hidden_layers=2,
+                                   num_attention_heads=HEADS, intermediate_size=4 * WIDTH, hidden_dropout_prob=0.0),
     "segformer": configured("SegformerConfig", "SegformerForSemanticSegmentation",
                             lambda: {"pixel_values": image()[0]}, num_encoder_blocks=2, depths=[1, 1],
                             sr_ratios=[4, 2], hidden_sizes=[16, 32], patch_sizes=[7, 3], strides=[4, 2],
                             num_attention_heads=[1, 2], mlp_ratios=[4, 4], decoder_hidden_size=32),
 })
+
+
+# --- diffusers -----------------------------------------------------------------------------------------------------
+
+
+@architecture
+def unet_2d_condition():
+    from diffusers import UNet2DConditionModel
+    model = UNet2DConditionModel(
+        sample_size=8, in_channels=4, out_channels=4, block_out_channels=(32, WIDTH), layers_per_block=1,
+        norm_num_groups=8, cross_attention_dim=32, attention_head_dim=2,  # the number of heads
+        down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"), up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"))
+    return model, {"sample": torch.zeros(BATCH, 4, 8, 8), "timestep": torch.tensor([3] * BATCH),
+                   "encoder_hidden_states": torch.zeros(BATCH, TOKENS, 32), "return_dict": False}
 
 
 # --- Written here --------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ for test in "$here"/*_test.py; do
 done
 judge device_maps "$here/device_maps.py"
 judge api "$root/tests/python/api_test.py"
+judge apply "$root/tests/python/apply_test.py" -v
 judge gymnasium "$root/tests/python/gymnasium_test.py"
 judge placeto "$root/tests/python/placeto_test.py"
 judge ppo "$root/examples/python/ppo.py" 20

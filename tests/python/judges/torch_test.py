@@ -10,6 +10,7 @@ within 3 % of those.
 import unittest
 
 try:
+    import diffusers  # noqa: F401
     import onnxscript  # noqa: F401
     import timm  # noqa: F401
     import torch

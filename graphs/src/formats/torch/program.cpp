@@ -1,5 +1,6 @@
 #include "program.hpp"
 
+#include "aten.hpp"
 #include "model/assemble.hpp"
 #include "model/strides.hpp"
 
@@ -139,8 +140,9 @@ class ProgramReader {
       for (const std::string_view kind : {"user_output", "loss_output"}) {
         if (const auto output = spec.find(kind)) {
           const Argument argument = read_argument("", output->at("arg"));
-          program_.outputs.insert(program_.outputs.end(), argument.tensors.begin(),
-                                  argument.tensors.end());
+          for (const ValueId id : argument.tensors) {
+            program_.outputs.push_back(id == kNone ? kNone : present(id));
+          }
         }
       }
     }
@@ -253,6 +255,7 @@ class ProgramReader {
   void read_call(const JsonCursor& node) {
     const std::string target = node.at("target").non_empty_text();
     TorchCall call{.op = target, .module = read_module(node)};
+    ValueId first = kNone;  // as the program calls it
     // "torch.ops.aten.conv2d.default"
     constexpr std::string_view kPrefix = "torch.ops.";
     if (target.starts_with(kPrefix)) {
@@ -275,6 +278,14 @@ class ProgramReader {
           }
         }
       }
+      first = call.arguments.empty() || call.arguments[0].tensors.empty()
+                  ? kNone
+                  : call.arguments[0].tensors[0];
+      for (Argument& argument : call.arguments) {
+        for (ValueId& id : argument.tensors) {
+          id = id == kNone ? kNone : present(id);
+        }
+      }
       for (const JsonCursor& output : node.at("outputs").elements()) {
         const Argument results = read_argument("", output);
         for (const ValueId id : results.tensors) {
@@ -295,13 +306,115 @@ class ProgramReader {
                   fmt::format("{}: operator {}: {}", source_, excerpt(target), error.what()));
     }
     program_.calls.push_back(std::move(call));
+    if (first != kNone) {
+      note_aliases(tensor_of(first));
+    }
+  }
+
+  // --- Programs that write in place: a tensor has a new value, and so has what it is a view of ---
+
+  struct View {
+    ValueId base;
+    std::size_t call;  // makes it
+  };
+
+  // The tensor that has the memory of a result, such as that of relu_().
+  ValueId tensor_of(ValueId id) const {
+    const auto found = tensors_.find(id);
+    return found != tensors_.end() ? found->second : id;
+  }
+
+  // The present value of a tensor. A view is made again if what it shows was written.
+  ValueId present(ValueId id) {
+    id = tensor_of(id);
+    if (stale_.erase(id) > 0) {
+      const View view = views_.at(id);
+      TorchCall call = program_.calls[view.call];
+      call.arguments[0].tensors[0] = present(view.base);
+      for (ValueId& result : call.results) {
+        const bool is_asked = result == id;
+        result = result == kNone ? kNone : copy_of(result);
+        if (is_asked) {
+          latest_[id] = result;
+        }
+      }
+      program_.calls.push_back(std::move(call));
+    }
+    const auto found = latest_.find(id);
+    return found != latest_.end() ? found->second : id;
+  }
+
+  ValueId copy_of(ValueId id) {
+    const TorchValue& like = value(id);
+    TorchValue copy{.name = like.name, .output = like.output, .strides = like.strides};
+    program_.values.push_back(std::move(copy));
+    return static_cast<ValueId>(program_.values.size() - 1);
+  }
+
+  // Notes what the last call does to the memory of its first tensor.
+  void note_aliases(ValueId first) {
+    const TorchCall& call = program_.calls.back();
+    const bool describes = role_of_aten(call.op) == AtenRole::kDescribes;
+    if (describes && kind_of_aten(call.op) != "no_op") {
+      for (const ValueId result : call.results) {
+        if (result != kNone) {
+          views_.insert_or_assign(result, View{first, program_.calls.size() - 1});
+          views_of_[first].push_back(result);
+        }
+      }
+    } else if (!describes && call.op.ends_with('_') && !call.op.ends_with("__") &&
+               !call.results.empty() && call.results[0] != kNone) {
+      tensors_[call.results[0]] = first;
+      const std::string module = call.module;  // write() adds calls
+      write(first, call.results[0], module);
+    }
+  }
+
+  void write(ValueId tensor, ValueId made, std::string_view module) {
+    latest_[tensor] = made;
+    stale_.erase(tensor);
+    make_stale(tensor, kNone);
+    for (auto found = views_.find(tensor); found != views_.end(); found = views_.find(tensor)) {
+      const ValueId base = found->second.base;
+      const auto& shape = value(base).output.shape;
+      const bool is_whole = product(shape) == product(value(tensor).output.shape);
+      TorchCall call{.op = is_whole ? "view" : "slice_scatter",
+                     .overload = "default",
+                     .module = std::string(module)};
+      if (is_whole) {
+        call.arguments = {{.name = "self", .is_tensor = true, .tensors = {latest_[tensor]}},
+                          {.name = "size", .integers = shape}};
+      } else {
+        call.arguments = {{.name = "self", .is_tensor = true, .tensors = {present(base)}},
+                          {.name = "src", .is_tensor = true, .tensors = {latest_[tensor]}}};
+      }
+      call.results = {copy_of(base)};
+      latest_[base] = call.results[0];
+      program_.calls.push_back(std::move(call));
+      make_stale(base, tensor);
+      tensor = base;
+    }
+  }
+
+  // Views of `base` show another value, but for that through which it was written.
+  void make_stale(ValueId base, ValueId except) {
+    for (const ValueId id : views_of_[base]) {
+      if (id != except && stale_.insert(id).second) {
+        make_stale(id, kNone);
+      }
+    }
   }
 
   JsonCursor root_;
   std::string source_;
   Program program_;
   std::map<std::string, ValueId, std::less<>> ids_;
-  std::set<ValueId> made_;  // inputs and results so far
+  std::set<ValueId> made_;              // inputs and results so far
+  std::map<ValueId, ValueId> tensors_;  // by result in place
+  std::map<ValueId, ValueId> latest_;   // value of each tensor that was written, or made again
+  std::map<ValueId, View> views_;
+  std::map<ValueId, std::vector<ValueId>> views_of_;
+  std::set<ValueId> stale_;  // views
 };
 
 }  // namespace
