@@ -37,9 +37,9 @@ py::array op_flops(const OpGraph& graph) {
   return read_only(std::move(array));
 }
 
-PythonGraph share(OpGraph graph) {
+PythonGraph share(const OpGraph& graph) {
   pass_on_warnings(graph);
-  return {std::make_shared<const OpGraph>(std::move(graph))};
+  return {std::make_shared<const OpGraph>(graph)};
 }
 
 OpGraph without_gil(const std::function<OpGraph()>& read) {
