@@ -63,12 +63,15 @@ std::string fitted_table(std::vector<TextTable::Column> columns,
     }
     before += width + 2;
   }
-  TextTable table(std::move(columns));
   const std::size_t width = table_width();
+  const bool has_room = width >= before + kLeastSummary;
+  if (width > 0 && !has_room) {
+    columns.back().importance = 1;
+  }
+  TextTable table(std::move(columns));
   for (const auto& row : rows) {
     std::vector<std::string> cells = row;
-    const std::size_t room = std::max(width, before + kLeastSummary) - before;
-    for (std::string& line : wrapped(row.back(), width == 0 ? row.back().size() : room)) {
+    for (std::string& line : wrapped(row.back(), has_room ? width - before : row.back().size())) {
       cells.back() = std::move(line);
       table.add_row(cells);
       cells.assign(row.size(), "");

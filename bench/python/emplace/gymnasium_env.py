@@ -42,12 +42,12 @@ try:
 
     Env = gymnasium.Env
 except ImportError:
-    from emplace import _spaces as spaces
+    from emplace import _spaces as spaces  # type: ignore[no-redef]
 
-    gymnasium = None
-    Env = VectorEnv = spaces.Env
+    gymnasium = None  # type: ignore[assignment]
+    Env = VectorEnv = spaces.Env  # type: ignore[misc,attr-defined]
 
-    def batch_space(space, count):
+    def batch_space(space, count):  # type: ignore[misc]
         """Returns the space of `count` values of `space`."""
         if isinstance(space, spaces.Dict):
             return spaces.Dict({key: batch_space(part, count) for key, part in space.spaces.items()})
@@ -173,7 +173,7 @@ class _Episodes:
         width = self.features.shape[1]
         nodes = numpy.zeros((self.count, self.problem.num_groups, width + len(self.devices) + 2), numpy.float32)
         nodes[:, :, :width] = self.features
-        episodes, groups = numpy.indices(self.placements.shape, sparse=True)
+        episodes, groups = numpy.ix_(*map(numpy.arange, self.placements.shape))
         nodes[episodes, groups, width + self.placements] = 1
         nodes[:, :, -2] = self.visited
         nodes[:, self.current(), -1] = 1
