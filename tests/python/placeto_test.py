@@ -10,11 +10,12 @@ from pathlib import Path
 import emplace
 import numpy
 
+MISSING = None
 try:
     import placeto_reference as reference
     import torch
-except ModuleNotFoundError as missing:
-    raise unittest.SkipTest(f"{missing.name} is not installed")
+except ModuleNotFoundError as error:
+    MISSING = error.name
 
 # Graph, cluster and groups; with 2, 4 and 8 devices.
 PROBLEMS = [("rnnlm", "p2-8xlarge-2", 16), ("inception-v3", "p2-8xlarge-4", 20), ("cifar10:member=3", "dgx-1-v100", 12)]
@@ -22,6 +23,8 @@ RELEASED, TERMINAL = "placeto:preset=released", "placeto:preset=released,reward=
 
 
 def setUpModule():
+    if MISSING:
+        raise unittest.SkipTest(f"{MISSING} is not installed")
     torch.set_num_threads(1)
 
 
