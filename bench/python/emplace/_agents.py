@@ -71,6 +71,7 @@ def files_of(names: Iterable[str]) -> list[tuple[str, bytes]]:
     return list(texts.items())
 
 
+Parameter.__init__.__qualname__ = "Parameter.__init__"  # not so in Python 3.9
 setattr(Parameter, "__init__", tells_nearest_argument(Parameter.__init__))
 
 

@@ -47,27 +47,19 @@ using PolicyText = std::pair<std::string, std::string>;
 
 // Runs one cell with as many threads; 0 for as many as there are cores.
 bench::CellResult run_on_threads(int threads, const bench::Cell& cell, PythonProblem& problem,
-                                 const bench::Policies& policies, const std::atomic<bool>& stop,
-                                 const bench::CellWatch& watch) {
+                                 const std::atomic<bool>& stop, const bench::CellWatch& watch) {
   return bench::on_threads(
-      threads, [&] { return bench::run_cell(cell, problem.bounded(), policies, stop, watch); });
+      threads, [&] { return bench::run_cell(cell, problem.bounded(), {}, stop, watch); });
 }
 
-// Lets a cell use the policy of a file: as it is, in one episode, or with a budget to learn on.
-bench::Policies use_policy(const PolicyText& given, const Problem& problem, bench::Cell& cell) {
-  const auto& [text, source] = given;
-  bench::PolicyFile file = bench::read_policy_file(text, source);
-  cell.agent = file.origin.plan.agent;
-  cell.policy = source;
-  cell.training = source;
+// Lets a cell use a policy: as it is, in one episode, or with a budget to learn on.
+void use_policy(const bench::PolicyFile& policy, const Problem& problem, bench::Cell& cell) {
+  cell.agent = policy.origin.plan.agent;
+  const auto agent = bench::agent_of(policy, cell.groups_are_given());
   if (cell.max_evaluations == 0) {
     cell.learns = false;
-    cell.max_evaluations = bench::agent_of(file, cell.groups_are_given())
-                               ->evaluations_per_episode(problem.num_groups());
+    cell.max_evaluations = agent->evaluations_per_episode(problem.num_groups());
   }
-  bench::Policies policies;
-  policies.emplace(source, bench::PolicyAndText{.file = std::move(file), .text = text});
-  return policies;
 }
 
 py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t evaluations,
@@ -86,11 +78,13 @@ py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t ev
                    .groups = names.groups,
                    .grouping = names.grouping,
                    .root_seed = static_cast<std::uint64_t>(seed)};
-  bench::Policies policies;
-  if (policy) {
-    policies = use_policy(*policy, problem.problem(), cell);
-  }
   bench::CellWatch watch;
+  std::optional<bench::PolicyFile> file;
+  if (policy) {
+    file = bench::read_policy_file(policy->first, policy->second);
+    use_policy(*file, problem.problem(), cell);
+    watch.policy = &*file;
+  }
   if (time_limit_s) {
     watch.max_time = std::chrono::duration<double>(*time_limit_s);
     watch.ends_at_bound = true;
@@ -100,7 +94,7 @@ py::dict place(PythonProblem& problem, const std::string& agent, std::int64_t ev
   }
   bench::CellResult result;
   run_interruptibly([&](const std::atomic<bool>& stop) {
-    result = run_on_threads(threads, cell, problem, policies, stop, watch);
+    result = run_on_threads(threads, cell, problem, stop, watch);
   });
   if (result.status == bench::CellStatus::kFailed) {
     throw Error(ErrorCode::kUnsupported,

@@ -70,6 +70,10 @@ void place_and_simulate(const Problem& problem, const Policies& policies,
     EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent.name());
     learner->load(policies.at(cell.training).file.policy.root());
   }
+  if (watch.policy != nullptr) {
+    EMPLACE_CHECK(learner != nullptr, "{} has no policies", cell.agent.name());
+    learner->load(watch.policy->policy.root());
+  }
   if (watch.start) {
     evaluator.evaluate(*watch.start);
   }

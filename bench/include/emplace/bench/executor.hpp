@@ -24,8 +24,9 @@ namespace emplace::bench {
 /// a bound that ends it, the result does not depend on the cell alone.
 struct CellWatch {
   std::optional<std::chrono::duration<double>> max_time{};
-  std::optional<Placement> start{};  ///< evaluated before the agent places
-  bool ends_at_bound = false;        ///< the budget ends at a placement that meets the lower bound
+  std::optional<Placement> start{};    ///< evaluated before the agent places
+  const PolicyFile* policy = nullptr;  ///< the agent starts from this one
+  bool ends_at_bound = false;  ///< the budget ends at a placement that meets the lower bound
   std::function<void(std::int64_t)> progress{};
   std::function<void(const agents::Incumbent::Improvement&)> improved{};
 };
