@@ -62,7 +62,7 @@ class ResultPages(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         tables = {table.name.removesuffix(".csv.gz") for table in (RESULTS / "cells").iterdir()}
         self.assertEqual({page.stem for page in (self.folder / "pages").iterdir()}, tables)
-        self.assertEqual(len(tables), 9)
+        self.assertEqual(len(tables), 10)
         for suite in tables:
             with self.subTest(suite):
                 self.assertGreaterEqual(len(rows_of(self.folder / "pages" / f"{suite}.md")), 60)

@@ -39,9 +39,10 @@ def _row(agent: str, problems: list[dict[str, Any]]) -> dict[str, Any]:
 
 @tells_nearest_argument
 def leaderboard(results: Union[Report, Path]) -> Any:
-    """Returns a row for each agent of a run, the best first: a pandas.DataFrame, or a list of dicts without pandas.
+    """Returns a row for each agent of a run: a pandas.DataFrame, or a list of dicts without pandas.
 
-    `results` is what run() returned, or the folder of a run. The columns:
+    Those that fit on most problems come first, and of these the ones with the least `over_best_known`. `results` is
+    what run() returned, or the folder of a run. The columns:
 
         problems            graphs on clusters
         fits                on how many of these every repetition fits into memory
@@ -57,8 +58,7 @@ def leaderboard(results: Union[Report, Path]) -> Any:
     for row in rows:
         by_agent.setdefault(row["agent"], []).append(row)
     table = [_row(agent, problems) for agent, problems in by_agent.items()]
-    return frame_of(sorted(table, key=lambda row: (-(row["within_10_percent"] or 0), -row["fits"],
-                                                 row["over_best_known"] or math.inf, row["agent"])))
+    return frame_of(sorted(table, key=lambda row: (-row["fits"], row["over_best_known"] or math.inf, row["agent"])))
 
 
 @tells_nearest_argument
