@@ -98,6 +98,7 @@ class Training(unittest.TestCase):
         self.assertEqual(ours.read_bytes(), theirs.read_bytes())
         self.assertEqual(trained.policy, theirs.read_text())
         self.assertEqual(trained.ended_by, "episodes")
+        self.assertGreater(len(told), 0)
         self.assertTrue(all(total == 8 for _, total in told))
 
         problem = emplace.problem("rnnlm", "p2-8xlarge-2", groups=12)
@@ -135,6 +136,10 @@ class Training(unittest.TestCase):
         self.assertEqual(rows_of(shared), rows_of(alone))
         self.assertEqual(told[-1], (8, 8))
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["alone", "shared"])
+        with self.assertRaisesRegex(emplace.UsageError, "the folder already contains a run"):
+            emplace.run(SUITE, output=self.folder / "shared", workers=2)
+        self.assertEqual(rows_of(emplace.run(SUITE, output=self.folder / "shared", workers=2, resume=True)),
+                         rows_of(alone))
 
     def test_interrupted_parts_go_on(self):
         cells = self.folder / "run.shards" / "2"
@@ -159,6 +164,8 @@ class Training(unittest.TestCase):
                 call()
         with self.assertRaisesRegex(emplace.IoError, "none.json: No such file"):
             emplace.place(emplace.problem("rnnlm", "p2-8xlarge-2"), policy="none.json")
+        with self.assertRaisesRegex(emplace.IoError, "none/policy.json: No such file"):
+            emplace.train(Bandit, "rnnlm", "p2-8xlarge-2", episodes=1, output=self.folder / "none" / "policy.json")
         with self.assertRaisesRegex(TypeError, "no argument 'episode'; did you mean episodes"):
             emplace.train(Bandit, "rnnlm", "p2-8xlarge-2", episode=1)
 

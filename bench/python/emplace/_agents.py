@@ -91,14 +91,18 @@ def agent(name: str, *, kind: str = "search", summary: Optional[str] = None, des
 
     An agent that learns a policy has these methods, too; emplace.train() and the policies of suites call them:
 
-        train(problems, evaluators, report)      Learns from all until the evaluators are exhausted or report() is false:
-                                                 report(episodes, last_us, entropy=0, gradient_norm=0) has the
-                                                 update, with the episodes run so far over all problems, and the mean
-                                                 objective at the end of the last ones, a number for each problem.
-        place_with_policy(problem, evaluator)    Places greedily, in one episode.
-        evaluations_per_episode(groups)          The most evaluations that an episode takes.
-        save()                                   Returns the policy: dicts, lists, numbers, texts and numpy arrays.
-        load(policy)                             Takes what save() returned, with lists for arrays.
+        train(problems, evaluators, report)
+            Learns from all problems until an evaluator is exhausted or report() returns False. Each update calls
+            report(episodes, last_us, entropy=0, gradient_norm=0): the episodes run so far over all problems, and for
+            each problem the mean objective, in microseconds, at the end of its last episodes.
+        place_with_policy(problem, evaluator)
+            Places greedily, in one episode.
+        evaluations_per_episode(groups)
+            Returns the most evaluations that an episode takes.
+        save()
+            Returns the policy: dicts, lists, numbers, texts and numpy arrays.
+        load(policy)
+            Takes what save() returned, with lists for arrays.
 
     place() then begins with the policy, if there is one, and learns from its problem.
     """

@@ -370,7 +370,8 @@ def run_cells(suite: Suite, *, agents: Iterable[Any] = (), output: Optional[Path
         folder = last_folder(name, document["name"]) if resume else _free_folder(name)
     used = [(entry["agent"] if isinstance(entry, dict) else entry).partition(":")[0]
             for entry in document["agents"] + document.get("policies", [])]
-    if workers == 1:
+    # A run that is there already is refused, or goes on, as it does in one process.
+    if workers == 1 or os.path.exists(os.path.join(folder, "manifest.json")):
         return folder, _core.run_suite(text, source, folder, seed, shard, resume, threads, list(sys.argv),
                                        files_of(used), warn, progress)
     if workers < 1 or shard != "1/1":

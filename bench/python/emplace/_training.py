@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from emplace import _core
 from emplace._agents import cause_of, name_of
-from emplace._errors import UnsupportedError, UsageError, tells_nearest_argument
+from emplace._errors import IoError, UnsupportedError, UsageError, tells_nearest_argument
 from emplace._runs import shown
 from emplace._tables import frame_of, html_of_facts
 from emplace._types import Path, describes_fields
@@ -51,8 +51,11 @@ def train(agent: AgentName, graphs: Union[Path, list[Path]], clusters: Union[Pat
     `agent` is NAME[:key=value,...] or a registered class that learns. `graphs` and `clusters` are names or files; a
     family means all its training graphs. Training runs `episodes` on each, but ends after `patience` episodes each
     without a better placement of any, if that is not 0. `output` is the file for the policy. `progress(done, total)`
-    is called with the number of episodes after each update; True shows it in a line. Ctrl-C ends the training and loses it; the program's
-    `emplace train` can be resumed.
+    is called with the number of episodes after each update; True shows it in a line. Ctrl-C ends the training and
+    loses it; the program's `emplace train` can be resumed.
+
+    Raises UsageError for an agent that learns no policy, IoError for an `output` that cannot be written, before it
+    trains, and UnsupportedError if the agent fails, from the exception of an agent in Python.
 
         trained = emplace.train("learned-search", "rnnlm", "p2-8xlarge-2", groups=16, episodes=50, output="policy.json")
         emplace.place(emplace.problem("nmt", "p2-8xlarge-2", groups=16), policy="policy.json")
@@ -67,6 +70,11 @@ def train(agent: AgentName, graphs: Union[Path, list[Path]], clusters: Union[Pat
     for name, given in (("graphs", listed(graphs)), ("clusters", listed(clusters))):
         if not given:
             raise UsageError(f"{name} is empty, expected one or more")
+    if output is not None:
+        try:
+            open(output, "a", encoding="utf-8").close()
+        except OSError as error:
+            raise IoError(f"{os.fspath(output)}: {error.strerror}") from error
     try:
         policy, rows, ended_by = _core.train(name_of(agent), listed(graphs), listed(clusters), episodes, groups,
                                              grouping, patience, seed, threads, shown(progress))

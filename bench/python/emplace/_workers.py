@@ -33,12 +33,13 @@ def run_in_processes(text: str, source: str, folder: str, agents: Sequence[str],
     classes = [cls for cls in map(class_of, agents) if cls is not None]
     for cls in classes:
         if cls.__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
-            raise UsageError(f"workers is {workers}, but other processes cannot import {cls.__name__}, which is defined "
-                             "at a prompt or in a notebook; put it into a file")
+            raise UsageError(f"workers is {workers}, but other processes cannot import {cls.__name__}, which is "
+                             "defined at a prompt or in a notebook; put it into a file")
     shards = workers * _SHARDS_OF_WORKER
     parts = [os.path.join(f"{folder}.shards", str(number)) for number in range(1, shards + 1)]
     if os.path.exists(f"{folder}.shards") and not resume:
-        raise UsageError(f"{folder}.shards already contains a run; finish it with resume=True, or choose another folder")
+        raise UsageError(f"{folder}.shards already contains a run; finish it with resume=True, or choose another "
+                         "folder")
     threads = max(1, (threads or len(os.sched_getaffinity(0))) // workers)
     faults: list[str] = []
     # Not by fork, which leaves a process without the threads of this one.

@@ -241,7 +241,9 @@ class Instance {
  public:
   Instance(std::string name, Params params) : name_(std::move(name)), params_(std::move(params)) {}
   ~Instance() {
-    if (instance_ && Py_IsInitialized() != 0) {
+    if (Py_IsInitialized() == 0) {
+      instance_.release();  // it ended with the interpreter
+    } else if (instance_) {
       const py::gil_scoped_acquire acquired;
       instance_ = py::object();
     }
