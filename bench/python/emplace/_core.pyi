@@ -195,7 +195,7 @@ class Problem:
         """(devices,) The memory of each, in bytes."""
     @property
     def costs(self) -> NDArray[numpy.float64]:
-        """(groups, devices) The time of all ops of a group, launches and gaps between ops included, in microseconds."""
+        """(groups, devices) The time of all ops of a group, in microseconds. Launches and gaps between ops count."""
     @property
     def bytes(self) -> NDArray[numpy.int64]:
         """(groups,) The bytes of outputs that other groups read."""
