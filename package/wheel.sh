@@ -20,7 +20,8 @@ for python; do
   echo "wheel: for $("$python" --version)"
   rm -rf build/wheel/linked
   "$python" -m pip --disable-pip-version-check wheel . --no-deps --wheel-dir build/wheel/linked
-  auditwheel repair --strip --zip-compression-level 9 --wheel-dir "$packages" build/wheel/linked/*.whl
+  auditwheel repair --strip --wheel-dir "$packages" build/wheel/linked/*.whl
 done
+advzip --recompress --shrink-extra "$packages"/emplace-*.whl
 "$tools/bin/python" -m build --sdist --outdir "$packages" .
 ls -l "$packages"/emplace-*.whl "$packages"/emplace-*.tar.gz
