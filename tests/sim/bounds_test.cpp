@@ -285,11 +285,31 @@ TEST(LowerBounds, AGroupRunsOnOneDevice) {
 
 TEST(LowerBounds, HoldsForTheDevicesThatItIsTold) {
   const Problem problem =
-      test::make_problem(test::fork_join_graph(4, 0), {.with_cpu = true, .with_slow_gpu = true});
+      test::make_problem(test::fork_join_graph(8, 0), {.with_cpu = true, .with_slow_gpu = true});
   EXPECT_LT(lower_bounds(problem, problem.devices_by_name()).best_us(),
             lower_bounds(problem).best_us());
   const DeviceId one[] = {0};
-  EXPECT_NEAR(lower_bounds(problem, one).best_us(), 420, 1e-9);
+  EXPECT_NEAR(lower_bounds(problem, one).best_us(), 820, 1e-9);
+}
+
+// 23 us of work on two devices take 12 us if all times are whole microseconds; not if a transfer, a
+// launch or one op takes a part of one.
+TEST(LowerBounds, AreMultiplesOfTheTimeUnit) {
+  const auto bound_us = [](double last_us, const test::ClusterSketch& sketch = {},
+                           std::int64_t bytes = 0) {
+    return lower_bounds(test::make_problem(
+                            test::make_graph({{.name = "a", .cost_us = 4},
+                                              {.name = "b", .cost_us = 10},
+                                              {.name = "c", .cost_us = 2, .output_bytes = bytes},
+                                              {.name = "d", .cost_us = last_us, .producers = {2}}}),
+                            sketch))
+        .best_us();
+  };
+  EXPECT_EQ(bound_us(7), 12);
+  EXPECT_EQ(bound_us(6), 12);  // two times 11, but all costs are even
+  EXPECT_NEAR(bound_us(6.5), 11.25, 1e-9);
+  EXPECT_NEAR(bound_us(7, {}, 1), 11.5, 1e-9);
+  EXPECT_NEAR(bound_us(7, {.gap_after_transfer_us = 0.1}), 11.5, 1e-9);
 }
 
 // Four ops of 30 bytes each, of 10 us on the fast device and 20 us on the slow one.

@@ -6,12 +6,12 @@
 #include <limits>
 
 namespace emplace::agents {
-namespace {}  // namespace
 
 CompletionBound::CompletionBound(const Problem& problem)
     : problem_(problem),
       devices_(problem.used_devices()),
       of_ops_(op_bounds(problem, devices_)),
+      unit_us_(time_unit_us(problem, devices_)),
       device_of_(index_of(problem.num_ops()), kOpen),
       least_busy_us_(index_of(problem.num_ops()), kInfinity),
       before_(index_of(problem.num_ops())),
@@ -68,7 +68,17 @@ double CompletionBound::bound_us(double enough_us) {
     longest_us = std::max(longest_us, channels_us());
   }
   // Sums are rounded in another order than the simulator's; what that can add is taken off.
-  return longest_us * (1 - 16 * std::numeric_limits<double>::epsilon() * problem_.num_ops());
+  const double kept = 1 - 16 * std::numeric_limits<double>::epsilon() * problem_.num_ops();
+  return rounded_up_us(longest_us * kept, unit_us_);
+}
+
+IdVector<GroupId, double> CompletionBound::group_tails_us() const {
+  IdVector<GroupId, double> longest_us(index_of(problem_.num_groups()), 0.0);
+  for (OpId op = 0; op < problem_.num_ops(); ++op) {
+    double& tail_us = longest_us[problem_.grouping().group_of(op)];
+    tail_us = std::max(tail_us, busy_us(op, device_of_[op]) + tails_us_[op]);
+  }
+  return longest_us;
 }
 
 // Returns how much later than on the producer's device its consumer can start on another one.

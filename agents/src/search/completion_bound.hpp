@@ -9,7 +9,8 @@
 // - for each device, the work of its ops between their heads and their tails;
 // - for all devices, the work of all ops in the same way;
 // - for each channel of the `placeto` model, the outputs that another device needs for sure.
-// Heads and tails start from those of the empty placement (emplace/sim/bounds.hpp). Complexity:
+// Heads and tails start from those of the empty placement (emplace/sim/bounds.hpp). Where makespans
+// are multiples of a time unit, so is the bound. Complexity:
 // O(edges * devices + ops log ops) for a bound.
 
 #include <emplace/base/id_vector.hpp>
@@ -37,6 +38,9 @@ class CompletionBound {
   /// stop at the first bound that is not below `enough_us`.
   double bound_us(double enough_us);
 
+  /// Returns how long after the start of each group the step lasts at least, by the last bound.
+  IdVector<GroupId, double> group_tails_us() const;
+
   /// Returns the bounds of the ops in any placement.
   const OpBounds& of_ops() const { return of_ops_; }
 
@@ -59,6 +63,7 @@ class CompletionBound {
   const Problem& problem_;
   std::span<const DeviceId> devices_;
   OpBounds of_ops_;
+  double unit_us_;
   IdVector<OpId, DeviceId> device_of_;
   IdVector<OpId, double> least_busy_us_;
   IdVector<OpId, std::vector<Edge>> before_;

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -115,14 +117,52 @@ LowerBounds lower_bounds(const Problem& problem, std::span<const DeviceId> devic
     jobs.push_back({of.start_us[op], of.share_us[op], of.tail_us[op]});
   }
   result.work_in_between_us = std::max(one_machine_us(jobs), one_device_us(problem, devices, of));
+  const double unit_us = time_unit_us(problem, devices);
   // Sums are rounded in another order than the simulator's; what that can add is taken off.
   const double kept = 1 - 16 * std::numeric_limits<double>::epsilon() * problem.num_ops();
   for (double* const bound_us : {&result.critical_path_us, &result.total_work_us,
                                  &result.stay_or_leave_us, &result.work_in_between_us}) {
-    *bound_us *= kept;
+    *bound_us = rounded_up_us(*bound_us * kept, unit_us);
   }
   result.memory_us = bounds::memory_bound_us(problem, devices, ops, result.best_us());
   return result;
+}
+
+double time_unit_us(const Problem& problem, std::span<const DeviceId> devices) {
+  const auto take_time = [&](std::int64_t bytes) {
+    return std::ranges::any_of(devices, [&](DeviceId from) {
+      return std::ranges::any_of(
+          devices, [&](DeviceId to) { return problem.transfer_us(bytes, from, to) > 0; });
+    });
+  };
+  const bool is_placeto = problem.cluster().transfer_model == TransferModel::kPlaceto;
+  if ((is_placeto && problem.cluster().placeto.gap_after_transfer_us > 0) || take_time(0) ||
+      std::ranges::any_of(devices, [&](DeviceId device) { return problem.slots(device) > 1; })) {
+    return 0;
+  }
+  std::int64_t most_bytes = 0;
+  for (OutputId output = 0; output < problem.num_outputs(); ++output) {
+    most_bytes = std::max(most_bytes, problem.output_bytes(output));
+  }
+  if (take_time(most_bytes)) {
+    return 0;
+  }
+  std::int64_t unit_us = 0;
+  for (OpId op = 0; op < problem.num_ops(); ++op) {
+    for (const DeviceId device : devices) {
+      const double busy_us = problem.busy_us(op, device);
+      const auto whole_us = static_cast<std::int64_t>(busy_us);  // a problem's times add up exactly
+      if (problem.host_us(op, device) > 0 || static_cast<double>(whole_us) != busy_us) {
+        return 0;
+      }
+      unit_us = std::gcd(unit_us, whole_us);
+    }
+  }
+  return static_cast<double>(unit_us);
+}
+
+double rounded_up_us(double bound_us, double unit_us) {
+  return unit_us > 0 ? std::ceil(bound_us / unit_us) * unit_us : bound_us;
 }
 
 double gap_to_bound(double makespan_us, double bound_us) {

@@ -81,6 +81,15 @@ struct OpBounds {
 /// are the same.
 OpBounds op_bounds(const Problem& problem, std::span<const DeviceId> devices);
 
+/// Returns the time unit of a problem in microseconds: the makespan of every placement on `devices`
+/// is a multiple of it. It is the greatest common divisor of all costs, if these are whole
+/// microseconds and nothing else takes time (transfers, launches, gaps, ops that share a device); 0
+/// if there is none.
+double time_unit_us(const Problem& problem, std::span<const DeviceId> devices);
+
+/// Returns the least multiple of `unit_us` that is not below a bound, or the bound if it is 0.
+double rounded_up_us(double bound_us, double unit_us);
+
 /// Describes work that cannot start before `release_us` and after whose end `tail_us` must pass.
 struct Job {
   double release_us;
