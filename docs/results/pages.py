@@ -4,6 +4,7 @@
     pages.py FOLDER                    writes FOLDER/SUITE.md for each table
     pages.py --compare SUITE TABLES    lists the cells of a run that differ from the table; exit code 1 if any do
     pages.py --table SUITE TABLES      replaces the table by that of a run
+    pages.py --generalization FILE     draws the steps on unseen graphs of paper-generalization; needs matplotlib
     pages.py --leaderboard RUN         writes leaderboard.md from the folder of a run of the suite standard; needs the
                                        Python package emplace
 
@@ -11,6 +12,7 @@ TABLES is a folder with cells.csv and histories.csv: `emplace report RUN --table
 """
 import gzip
 import json
+import math
 import pathlib
 import re
 import sys
@@ -112,7 +114,7 @@ def text_of(value, form):
 
 
 def write_page(suite, path):
-    cells = pandas.read_csv(CELLS / f"{suite}.csv.gz", float_precision="round_trip")
+    cells = pandas.read_csv(CELLS / f"{suite}.csv.gz")
     columns = {"median": ("median [ms]", ".1f"), "min": ("min", ".1f"), "max": ("max", ".1f"),
                "seeds": ("seeds", "d"), "memory": ("out of memory", "d"), "evaluations": ("evaluations", ".0f"),
                "baseline": ("to baseline", ".0f"), "over": ("ratio to best", ".3f")}
@@ -128,6 +130,50 @@ def write_page(suite, path):
             fields = [text_of(getattr(row, each), form) for each, (_, form) in shown.items()]
             lines.append(f"| {agent} | {' | '.join(fields)} |")
     path.write_text("\n".join(lines) + "\n")
+
+
+# The agents of the picture, by their labels, with their colours of the report's palette.
+ON_UNSEEN_GRAPHS = {"learned-search zero-shot, 257": "#1b7837", "placeto (paper, 160) zero-shot, 257": "#2166ac",
+                    "rnn-hdp zero-shot, 257": "#e08214", "rnn-colocrl zero-shot, 257": "#b2182b",
+                    "human-expert": "#878787", "random, 257": "#40004b"}
+TRAINED_ON_THE_GRAPH = "placeto (paper) per graph, 2,560"
+
+
+def draw_generalization(path):
+    """Draws for each family the distribution over its graphs, and what more training brings."""
+    import matplotlib
+    from matplotlib import pyplot
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "emplace", "font.size": 9})
+    cells = pandas.read_csv(CELLS / "paper-generalization.csv.gz")
+    medians = cells[cells.status == "ok"].groupby(["label", "graph"]).step_time_us.median()
+    ratios = medians / medians[TRAINED_ON_THE_GRAPH].reindex(medians.index, level="graph")
+    figure, axes = pyplot.subplots(2, 3, figsize=(9, 5.6), sharey="row", layout="constrained")
+    for family, (above, below) in zip(["cifar10", "ptb", "nmt-family"], axes.T):
+        part = ratios[ratios.index.get_level_values("graph").str.startswith(family + ":")]
+        for label, color in ON_UNSEEN_GRAPHS.items():
+            some = part[label].sort_values()
+            above.step(some, [(i + 1) / len(some) for i in range(len(some))], where="post", color=color, label=label)
+        above.axvline(1, color="black", linewidth=0.8)
+        above.set(title=family, xscale="log", xlabel="step over trained on the graph")
+        above.xaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 1.5, 2, 3)))
+        above.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+        above.xaxis.set_major_formatter("{x:g}")
+        for kind, style in (("257", "o-"), ("one episode", "s--")):
+            labels = [each for each in part.index.levels[0]
+                      if re.fullmatch(r"placeto \(paper, \d+\) zero-shot, " + kind, each) and each in part]
+            episodes = [int(re.search(r"\d+", each)[0]) for each in labels]
+            means = [100 * (math.exp(part[each].map(math.log).mean()) - 1) for each in labels]
+            below.plot(*zip(*sorted(zip(episodes, means))), style, color="#2166ac", markersize=4,
+                       label="257 evaluations" if kind == "257" else "one greedy episode")
+        below.axhline(0, color="black", linewidth=0.8)
+        below.set(xscale="log", xlabel="training episodes on each of 12 graphs")
+        below.xaxis.set_major_formatter("{x:g}")
+    axes[0, 0].set_ylabel("share of 16 unseen graphs")
+    axes[1, 0].set_ylabel("zero-shot over trained on the graph [%]")
+    axes[1, 0].legend(frameon=False)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    figure.savefig(path, metadata={"Date": None})
 
 
 LEADERBOARD = """# Leaderboard
@@ -164,6 +210,8 @@ def write_leaderboard(run):
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--leaderboard":
         return write_leaderboard(sys.argv[2])
+    if len(sys.argv) == 3 and sys.argv[1] == "--generalization":
+        return draw_generalization(sys.argv[2])
     if len(sys.argv) == 4 and sys.argv[1] == "--compare":
         sys.exit(compare(sys.argv[2], pathlib.Path(sys.argv[3])))
     if len(sys.argv) == 4 and sys.argv[1] == "--table":
