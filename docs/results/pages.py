@@ -133,7 +133,7 @@ def write_page(suite, path):
 
 
 # The agents of the picture, by their labels, with their colours of the report's palette.
-ON_UNSEEN_GRAPHS = {"learned-search zero-shot, 257": "#1b7837", "placeto (paper, 160) zero-shot, 257": "#2166ac",
+ON_UNSEEN_GRAPHS = {"learned-search zero-shot, 257": "#1b7837", "placeto (paper, 640) zero-shot, 257": "#2166ac",
                     "rnn-hdp zero-shot, 257": "#e08214", "rnn-colocrl zero-shot, 257": "#b2182b",
                     "human-expert": "#878787", "random, 257": "#40004b"}
 TRAINED_ON_THE_GRAPH = "placeto (paper) per graph, 2,560"
