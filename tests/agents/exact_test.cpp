@@ -85,6 +85,33 @@ TEST_P(Exact, FindsTheOptimumAndProvesIt) {
   EXPECT_GT(num_proven, 60);
 }
 
+// All placements whose devices keep the order of their queues are tried, or cannot be better.
+TEST_P(Exact, IsAsGoodAsAnyPlacementWithoutAnOrder) {
+  RandomStream random(11);
+  int num_fitting = 0;
+  for (int round = 0; round < 300; ++round) {
+    SCOPED_TRACE(round);
+    const Problem problem = test::draw_small_problem(
+        [&](std::uint64_t bound) { return random.below(bound); }, GetParam(), 1024);
+    Simulator simulator(problem);
+    double best_us = std::numeric_limits<double>::infinity();
+    test::for_each_placement(problem, [&](const Placement& placement) {
+      if (const SimResult& step = simulator.run(placement); step.status == StepStatus::kOk) {
+        best_us = std::min(best_us, step.makespan_us);
+      }
+    });
+    if (best_us == std::numeric_limits<double>::infinity()) {
+      continue;
+    }
+    ++num_fitting;
+    Evaluator evaluator(problem, {.seed = 1, .budget = {.max_evaluations = 100'000}});
+    make("exact")->place(problem, evaluator);
+    ASSERT_EQ(evaluator.incumbent().evaluation().status, EvaluationStatus::kOk);
+    EXPECT_LE(evaluator.incumbent().evaluation().step_time_us, best_us * (1 + 1e-9));
+  }
+  EXPECT_GT(num_fitting, 100);
+}
+
 TEST_P(Exact, ProvesNoMoreThanIsTrueWhenItsBudgetEnds) {
   RandomStream random(12);
   for (int round = 0; round < 200; ++round) {

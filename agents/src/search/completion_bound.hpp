@@ -10,8 +10,9 @@
 // - for all devices, the work of all ops in the same way;
 // - for each channel of the `placeto` model, the outputs that another device needs for sure.
 // Heads and tails start from those of the empty placement (emplace/sim/bounds.hpp). Where makespans
-// are multiples of a time unit, so is the bound. Complexity:
-// O(edges * devices + ops log ops) for a bound.
+// are multiples of a time unit, so is the bound.
+//
+// Complexity: O(edges * devices + ops log ops) for a bound.
 
 #include <emplace/base/id_vector.hpp>
 #include <emplace/sim/bounds.hpp>
