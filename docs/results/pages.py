@@ -89,8 +89,8 @@ def compare(suite, tables):
     both = known.merge(run, how="outer", indicator="from")
     same = (both["from"] == "both").sum()
     if same < len(run):
-        others = both[both["from"] != "both"]
-        others = others.assign(**{"from": others["from"].cat.rename_categories({"left_only": "table", "right_only": "run"})})
+        others = both[both["from"] != "both"].astype({"from": str})
+        others = others.replace({"from": {"left_only": "table", "right_only": "run"}})
         print(others.sort_values(keys).to_csv(index=False), end="")
     print(f"{suite}: {same} of {len(run)} cells as in the table, which has {len(stored)}")
     return bool(same < len(run))
