@@ -1,5 +1,7 @@
 """Examples of agents with PyTorch that nothing else runs: do they do what every agent must, on any problem?"""
+import contextlib
 import importlib.util
+import io
 import pathlib
 import unittest
 
@@ -17,7 +19,8 @@ def example(name):
 
 class Examples(unittest.TestCase):
     def test_agents_do_what_every_agent_must(self):
-        for name, agent in (("doppler", "Doppler"), ("gnn_policy", "GnnPolicy"), ("hsdag", "Hsdag")):
+        for name, agent in (("doppler", "Doppler"), ("gdp", "Gdp"), ("gnn_policy", "GnnPolicy"), ("hsdag", "Hsdag"),
+                            ("regal", "Regal")):
             with self.subTest(name):
                 emplace.check_agent(getattr(example(name), agent))
 
@@ -34,6 +37,12 @@ class Examples(unittest.TestCase):
         steps = [emplace.place(problem, doppler.Doppler, evaluations=evaluations).step_time_us
                  for evaluations in (1, 1000)]
         self.assertLess(steps[1], 0.95 * steps[0])
+
+    def test_embeddings_of_placeto_are_compared(self):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            example("embeddings").compare(episodes=2, graphs=1, seeds=2, groups=8)
+        names = [row[:12].strip() for row in out.getvalue().splitlines()[2:]]
+        self.assertEqual(names, ["placeto", "graphsage", "p-gnn", "pools only", "no learning"])
 
 
 if __name__ == "__main__":
