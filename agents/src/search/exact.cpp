@@ -87,9 +87,9 @@ class BranchAndBound {
   }
 
   // Searches until the incumbent is proven to be optimal or the budget is spent, and records what
-  // is proven.
-  void run() {
-    enter(0, lower_bounds(problem_).best_us());
+  // is proven. `bound_us` is a bound of all placements.
+  void run(double bound_us) {
+    enter(0, bound_us);
     std::size_t depth = 0;
     for (;;) {
       Level& level = levels_[depth];
@@ -319,9 +319,10 @@ class Exact final : public Agent {
       evaluator.evaluate(heuristic(problem, evaluator.budget(), StepOrder::kQueue));
     }
     climb(problem, evaluator, start);
-    search_orders(problem, evaluator);
+    const double bound_us = lower_bounds(problem).best_us();
+    search_orders(evaluator, bound_us);
     if (!evaluator.budget().exhausted()) {
-      BranchAndBound(problem, evaluator, max_nodes).run();
+      BranchAndBound(problem, evaluator, max_nodes).run(bound_us);
     }
     return evaluator.incumbent().placement().value_or(std::move(start));
   }
@@ -352,8 +353,7 @@ class Exact final : public Agent {
 
   // Searches priority lists until the bound is met, or for a tenth of the budget: anew each time,
   // with four times the evaluations.
-  static void search_orders(const Problem& problem, Evaluator& evaluator) {
-    const double bound_us = lower_bounds(problem).best_us();
+  static void search_orders(Evaluator& evaluator, double bound_us) {
     const double used = evaluator.budget().share_used();
     for (double share = 0.001; share < 0.1; share *= 4) {
       const Evaluation& best = evaluator.incumbent().evaluation();
