@@ -148,6 +148,22 @@ TEST(PlacetoEpisode, OtherRewardsCountTheLastTimeOrTheNextOne) {
   EXPECT_EQ(r[2], t[2] - t[3]);
 }
 
+TEST(PlacetoEpisode, RewardsOfTheMinimumCountTheLeastTimeToCome) {
+  const Collected collected("reward=minimum", 2);
+  const std::span<const double> times = collected.environment.rollout.times();
+  const std::vector<double> returns =
+      collected.environment.rollout.returns(collected.given_options.episode);
+  for (const std::size_t worker : {0U, 1U}) {
+    for (std::size_t step = 0; step < 8; ++step) {
+      double least = times[(step + 1) * 2 + worker];
+      for (std::size_t later = step + 2; later <= 8; ++later) {
+        least = std::min(least, times[later * 2 + worker]);
+      }
+      EXPECT_EQ(returns[step * 2 + worker], times[step * 2 + worker] - least);
+    }
+  }
+}
+
 TEST(PlacetoEpisode, StartsAtThePlacementOfItsOption) {
   const Placement fixed = Collected("").placement(0);
   EXPECT_EQ(Collected("start=one-device").placement(0), Placement(8, 0));

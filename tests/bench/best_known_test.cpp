@@ -356,7 +356,7 @@ TEST(ShippedBestKnown, AllHoldToTheLastBit) {
     const Problem problem = load_finest_problem(entry.graph, entry.cluster);
     const BestKnownCheck check = check_best_known(entry, problem);
     EXPECT_TRUE(check.valid()) << "bench/best_known/" << entry.file_name() << " is "
-                               << check.complaint << "\nmend it with: emplace best-known update "
+                               << check.complaint << "\nmend it with: emplace dev best-known "
                                << entry.graph << " --cluster " << entry.cluster;
     EXPECT_GE(entry.step_time_us, lower_bounds(problem).best_us()) << entry.file_name();
   }

@@ -71,7 +71,7 @@ TEST(SuitePolicies, AreTrainedOnceForEachRepetitionOnAllGraphsOfTheFamily) {
 
 TEST(SuitePolicies, EveryPartOfAPlanChangesItsHash) {
   const TrainingPlan plan = trainings_of(kSuite, 7)[0].plan;
-  std::vector<TrainingPlan> changed(8, plan);
+  std::vector<TrainingPlan> changed(9, plan);
   changed[0].agent = "placeto:preset=released,rounds=2";
   changed[1].graphs.pop_back();
   changed[2].clusters = {"p2-8xlarge-4"};
@@ -80,6 +80,7 @@ TEST(SuitePolicies, EveryPartOfAPlanChangesItsHash) {
   changed[5].root_seed += 1;
   changed[6].episodes = 5;
   changed[7].patience = 1;
+  changed[8].validation = {"cifar10:member=2"};
   std::set<std::string> hashes = {hash_of(plan)};
   for (const TrainingPlan& other : changed) {
     EXPECT_TRUE(hashes.insert(hash_of(other)).second);
@@ -156,6 +157,25 @@ TEST(SuitePolicies, AreNotTrainedOnWhatIsTested) {
                              [&] { hash_trained(suite, trainings_of(suite, 7), tested.hashes()); }),
               HasSubstr("family 'cells': the test graph cifar10:split=train,member=0 is the same "
                         "problem as the training graph cifar10:member=0"));
+}
+
+TEST(SuitePolicies, AreNotValidatedByWhatIsTested) {
+  Suite suite = kSuite;
+  suite.families[0].validation = {"cifar10:split=train,member=2"};
+  const ProblemSet tested(cells_of(suite, 7));
+  EXPECT_EQ(hash_trained(suite, trainings_of(suite, 7), tested.hashes()).size(), 2U);
+  suite.families[0].validation = {"cifar10:member=1,split=test"};  // by another name
+  EXPECT_THAT(test::error_of(ErrorCode::kFormat,
+                             [&] { hash_trained(suite, trainings_of(suite, 7), tested.hashes()); }),
+              HasSubstr("is the same problem as the validation graph"));
+}
+
+TEST(SuitePolicies, AreValidatedByTheGraphsOfTheFamilyIfTheSuiteSaysSo) {
+  Suite suite = kSuite;
+  suite.families[0].validation = {"cifar10:member=2"};
+  EXPECT_THAT(trainings_of(suite, 7)[0].plan.validation, ElementsAre());
+  suite.policies[0].validated = true;
+  EXPECT_THAT(trainings_of(suite, 7)[0].plan.validation, ElementsAre("cifar10:member=2"));
 }
 
 // Four episodes on each of two graphs; the mean begins when both have been played, and ends at the

@@ -232,6 +232,17 @@ TEST(Suite, AFamilyHasGraphsToTrainAndOthersToTestOn) {
   EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
 }
 
+TEST(Suite, APolicyMayBeTheBestByValidationGraphs) {
+  const Suite suite = read_suite(
+      test::with(suite_of_families("\"episodes\": 3", "\"episodes\": 3, \"validated\": true"),
+                 R"("train": ["cifar10:members=2"],)",
+                 R"("train": ["cifar10:members=2"], "validation": ["cifar10:member=2"],)"),
+      "s.json");
+  EXPECT_THAT(suite.families[0].validation, ElementsAre("cifar10:member=2"));
+  EXPECT_TRUE(suite.policies[0].validated);
+  EXPECT_EQ(read_suite(write_suite(suite), "again"), suite);
+}
+
 TEST(Suite, AgentsWithAPolicyAreThoseOfThePolicyUnlessTheySayMore) {
   const Suite suite = read_suite(suite_of_families(), "s.json");
   ASSERT_EQ(suite.policies.size(), 1U);
@@ -473,6 +484,9 @@ std::vector<Hostile> hostile_suites() {
                          R"([{"name": "idle", "agent": "placeto", "episodes": 1},
                                       {"name": "net")"),
        "/policies/0: no agent uses 'idle'"},
+      {"PolicyThatNothingValidates",
+       suite_of_families("\"episodes\": 3", "\"episodes\": 3, \"validated\": true"),
+       "/policies/0/validated: family 'cells' has no validation graphs"},
       {"PolicyTrainedTwice",
        suite_of_families(R"([{"name": "net")",
                          R"([{"name": "same", "agent": "placeto:preset=released,rounds=1",

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -137,6 +138,86 @@ TEST(Training, RefusesAClusterWithOnePlaceableDevice) {
               testing::EndsWith("one.json: it has one placeable device"));
 }
 
+// The best policy is not the last one.
+TrainingPlan validated_plan() {
+  TrainingPlan plan = kPlan;
+  plan.agent = "rnn-hdp:hidden=4,groups=8";
+  plan.episodes = 40;
+  plan.validation = {"fft:log2-points=3", "fork-join:width=4,stages=2"};
+  return plan;
+}
+
+double objective_of(const TrainingPlan& plan, const agents::TrainableAgent& policy) {
+  double log_sum = 0;
+  for (const std::string& graph : plan.validation) {
+    const Cell cell{.graph = graph,
+                    .cluster = plan.clusters[0],
+                    .agent = plan.agent,
+                    .groups = plan.groups,
+                    .grouping = plan.grouping,
+                    .root_seed = plan.root_seed};
+    const ProblemSet problems({cell});
+    const Problem& problem = problems.find(cell).problem;
+    const auto agent = make_trainable(plan.agent, true);
+    agent->load(JsonDocument::parse(policy.save(), "policy").root());
+    agents::Evaluator evaluator(problem, {.seed = cell.seed()});
+    agent->place_with_policy(problem, evaluator);
+    log_sum += std::log(evaluator.incumbent().evaluation().objective_us());
+  }
+  return std::exp(log_sum / static_cast<double>(plan.validation.size()));
+}
+
+TEST(Training, KeepsThePolicyThatPlacesTheValidationGraphsBest) {
+  const TrainingPlan plan = validated_plan();
+  Training training(plan);
+  EXPECT_EQ(training.run(1, go_on), TrainingEnd::kEpisodes);
+  const std::vector<Validation>& validations = training.validations();
+  ASSERT_EQ(std::ssize(validations), kValidations);
+  for (std::int64_t i = 0; i < kValidations; ++i) {
+    EXPECT_EQ(validations[static_cast<std::size_t>(i)].episodes, (i + 1) * 4);
+    EXPECT_GE(validations[static_cast<std::size_t>(i)].objective_us,
+              training.best_validation().objective_us);
+  }
+  EXPECT_LT(training.best_validation().objective_us, validations.back().objective_us);
+
+  const PolicyFile file = read_policy_file(training.policy_file(), "policy.json");
+  EXPECT_EQ(file.origin.plan, plan);
+  EXPECT_EQ(file.origin.episodes_played, training.best_validation().episodes);
+  EXPECT_EQ(file.origin.updates, training.best_validation().updates);
+  EXPECT_NEAR(objective_of(plan, *agent_of(file, true)), training.best_validation().objective_us,
+              1e-9 * training.best_validation().objective_us);
+
+  // The training is the same without.
+  TrainingPlan unvalidated = plan;
+  unvalidated.validation.clear();
+  Training same(unvalidated);
+  same.run(1, go_on);
+  EXPECT_EQ(same.curve().to_csv(), training.curve().to_csv());
+  const PolicyFile last = read_policy_file(same.policy_file(), "policy.json");
+  EXPECT_NEAR(objective_of(plan, *agent_of(last, true)), validations.back().objective_us,
+              1e-9 * validations.back().objective_us);
+}
+
+TEST(Training, GoesOnFromACheckpointWithItsValidations) {
+  Training whole_training(validated_plan());
+  whole_training.run(1, go_on);
+  const Left expected(whole_training);
+  for (const int cut : {1, 10, 19}) {
+    SCOPED_TRACE(cut);
+    expect_same(resumed_after(cut, validated_plan()), expected);
+  }
+}
+
+TEST(Training, IsValidatedWhereItsPatienceEnds) {
+  TrainingPlan plan = validated_plan();
+  plan.episodes = 2000;
+  plan.patience = 10;
+  Training training(plan);
+  EXPECT_EQ(training.run(1, go_on), TrainingEnd::kPatience);
+  ASSERT_FALSE(training.validations().empty());
+  EXPECT_EQ(training.validations().back().episodes, training.curve().episodes());
+}
+
 // A policy that decides on 5 groups of the finest problems.
 TEST(Training, GoesOnAtACoarserLevelAndPlacesThere) {
   TrainingPlan plan = kPlan;
@@ -213,6 +294,8 @@ TEST(Training, RefusesTheCheckpointOfAnotherCommand) {
             "placeto");
   EXPECT_EQ(mistake_of([](TrainingPlan& other) { other.graphs.pop_back(); }),
             "p.checkpoint: cannot resume: it was started with other graphs");
+  EXPECT_EQ(mistake_of([](TrainingPlan& other) { other.validation = {"fft"}; }),
+            "p.checkpoint: cannot resume: it was started with other validation graphs");
   EXPECT_THAT(mistake_of([](TrainingPlan& other) { other.groups = 9; }),
               testing::HasSubstr("--groups 8, not 9"));
   EXPECT_THAT(mistake_of([](TrainingPlan& other) { other.patience = 2; }),
@@ -231,7 +314,7 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   };
   EXPECT_THAT(resume_mistake(kPlan, checkpoint.substr(0, 2000)),
               testing::StartsWith("p.checkpoint: "));
-  for (std::size_t i = checkpoint.find("\"sessions\""); i < checkpoint.size(); i += 499) {
+  for (std::size_t i = checkpoint.find("\"sessions\""); i < checkpoint.size(); i += 1999) {
     std::string damaged = checkpoint;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
     EXPECT_NE(resume_mistake(kPlan, damaged), "none") << i;
@@ -265,6 +348,25 @@ TEST(Training, TellsWhatIsWrongInACheckpoint) {
   EXPECT_THAT(valued("[1,2,18,0,", "\"inf\""), testing::HasSubstr("/curve/0/4: expected"));
   EXPECT_THAT(changed("emplace-training\"", "emplace-trainin\""),
               testing::StartsWith("p.checkpoint: /training/"));
+}
+
+TEST(Training, TellsWhatIsWrongInItsValidations) {
+  Training training(validated_plan());
+  training.run(1, [&] { return training.curve().episodes() < 8; });
+  std::string checkpoint = training.checkpoint();
+  checkpoint.replace(checkpoint.rfind(",\"crc32\""), std::string::npos, "}\n");
+  EXPECT_EQ(resume_mistake(validated_plan(), checkpoint), "none");
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    return resume_mistake(validated_plan(), test::with(checkpoint, from, to));
+  };
+  EXPECT_THAT(changed("\"validations\": [[4,", "\"validations\": [[0,"),
+              testing::StartsWith("p.checkpoint: /validations/0/0: expected"));
+  EXPECT_THAT(changed("\"validations\": [[4,1,", "\"validations\": [[4,"),
+              testing::StartsWith("p.checkpoint: /validations/0: expected the 3 numbers"));
+  EXPECT_THAT(changed("\"best\": \"{", "\"best\": \""),
+              testing::StartsWith("p.checkpoint: /best: "));
+  EXPECT_THAT(changed("\"validation\": [", "\"validatio\": ["),
+              testing::HasSubstr("/plan/validatio: "));
 }
 
 // The entropy of a policy that is all but certain is rounded to less than 0; one whose weights have
@@ -335,6 +437,9 @@ TEST(Training, RefusesProblemsOfDifferentNumbersOfDevices) {
 TEST(Training, RefusesAGraphThatComesTwice) {
   TrainingPlan plan = kPlan;
   plan.graphs.push_back(plan.graphs.front());
+  EXPECT_THROW(Training{plan}, Error);
+  plan = kPlan;
+  plan.validation.push_back(plan.graphs.front());
   EXPECT_THROW(Training{plan}, Error);
 }
 

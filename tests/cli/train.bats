@@ -50,6 +50,21 @@ training() {
     'd["policy"]["agent"] == "placeto" and len(d["policy"]["layers"]) > 3'
 }
 
+@test "validation graphs choose the policy" {
+  answers 0 train rnn-hdp:hidden=4,groups=8 fork-join:width=3,stages=2 in-tree:levels=4 --cluster p2-8xlarge-2 \
+    --groups 8 --seed 3 --episodes 40 --validation fft:log2-points=3 fork-join:width=4,stages=2 -o policy.json
+  [[ "$output" == *$'\nvalidation: the best policy is that after 32 episodes, with 36.767 ms; the last has '* ]]
+  output=$(cat policy.json)
+  holds 'd["plan"]["validation"] == ["fft:log2-points=3", "fork-join:width=4,stages=2"]' \
+    'd["episodes_played"] == 32 and d["updates"] == 8'
+  answers 0 train placeto in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 6 --validation cifar10:members=2 \
+    -o more.json --json
+  holds 'd["episodes"] == 6 and len(d["validations"]) == 6' \
+    'all(v["objective_us"] > 0 for v in d["validations"])'
+  answers 2 train placeto in-tree:levels=3 --cluster p2-8xlarge-2 --episodes 6 --validation in-tree:levels=3 -o p.json
+  [[ "$stderr" == *"'in-tree:levels=3' is given twice"* ]]
+}
+
 @test "a family stands for its members to train on" {
   answers 0 train placeto:preset=released,rounds=1,greedy-first=false cifar10:members=2 ptb:members=1 \
     --cluster p2-8xlarge-2 --groups 4 --episodes 1 -o policy.json --json

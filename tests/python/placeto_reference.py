@@ -191,7 +191,7 @@ class Worker:
 
     def __init__(self, training, placement):
         self.training, self.placement, self.step = training, placement, None
-        if training.options["reward"] == "step":
+        if training.options["reward"] != "terminal":
             self.evaluate()
         self.times = [self.time()]
 
@@ -288,6 +288,8 @@ class Training:
         times = numpy.array([episode.times for episode in episodes]).T
         if self.options["reward"] == "terminal":
             returns = numpy.repeat(-times[-1:], len(times) - 1, axis=0)
+        elif self.options["reward"] == "minimum":
+            returns = times[:-1] - numpy.minimum.accumulate(times[:0:-1])[::-1]
         else:
             returns = times[:-1] - times[1:]
             for step in range(len(returns) - 2, -1, -1):

@@ -100,6 +100,7 @@ class LearningCurve(unittest.TestCase):
     def test_options(self):
         for options in ("pooling=all,mean-pooling=true,order=random,start=random-each-episode,discount=0.9",
                         "workers=2,greedy-first=false,time-unit=work,memory-limit=0.1,baseline-episodes=2,rounds=1",
+                        "reward=minimum,order=random,start=one-device",
                         "reward=terminal,device-encoding=features,normalize-advantages=true,order=reverse,stay-bias=1"):
             self.assert_same(f"{RELEASED},{options}", PROBLEMS[2], 16, 1e-4)
 

@@ -88,16 +88,19 @@ class Training(unittest.TestCase):
 
     def test_as_the_program_trains(self):
         arguments = ["learned-search", "rnnlm", "inception-v3", "--cluster", "p2-8xlarge-2", "--groups", "12",
-                     "--episodes", "4", "--seed", "3"]
+                     "--episodes", "4", "--seed", "3", "--validation", "nmt"]
         theirs = self.folder / "theirs.json"
         subprocess.run([PROGRAM, "train", *arguments, "-o", theirs], check=True, capture_output=True)
         ours = self.folder / "ours.json"
         told = []
         trained = emplace.train("learned-search", ["rnnlm", "inception-v3"], "p2-8xlarge-2", groups=12, episodes=4,
-                                seed=3, output=ours, progress=lambda done, total: told.append((done, total)))
+                                seed=3, validation="nmt", output=ours, progress=lambda done, total: told.append((done, total)))
         self.assertEqual(ours.read_bytes(), theirs.read_bytes())
         self.assertEqual(trained.policy, theirs.read_text())
         self.assertEqual(trained.ended_by, "episodes")
+        rows = trained.validations if isinstance(trained.validations, list) else trained.validations.to_dict("records")
+        self.assertEqual([row["episodes"] for row in rows], [2, 4, 6, 8])
+        self.assertTrue(all(row["objective_us"] > 0 for row in rows))
         self.assertGreater(len(told), 0)
         self.assertTrue(all(total == 8 for _, total in told))
 

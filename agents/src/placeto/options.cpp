@@ -49,8 +49,9 @@ OptionTable<Options> declare() {
                kForExperts);
 
   auto reward = table.group("reward", &Options::episode);
-  reward.choice("reward", &EpisodeOptions::reward, {"step", "terminal"},
-                "step: the time that an action saves; terminal: minus the time at the end");
+  reward.choice("reward", &EpisodeOptions::reward, {"step", "terminal", "minimum"},
+                "step: the time that an action saves; terminal: minus the time at the end; "
+                "minimum: the time before an action minus the least after it");
   reward.number("discount", &EpisodeOptions::discount, 0, 1,
                 "discount factor of later rewards, for reward=step");
   reward.choice(

@@ -24,7 +24,7 @@ struct NetworkOptions {
 
 enum class Order : std::uint8_t { kTopological, kRandom, kReverse };
 enum class Start : std::uint8_t { kOneDevice, kRandom, kRandomEachEpisode, kBest };
-enum class Reward : std::uint8_t { kStep, kTerminal };
+enum class Reward : std::uint8_t { kStep, kTerminal, kMinimum };
 
 /// Says what an episode is and how its actions are rewarded.
 struct EpisodeOptions {

@@ -1,5 +1,7 @@
 #include "rollout.hpp"
 
+#include <algorithm>
+
 namespace emplace::agents::placeto {
 
 Observation Rollout::observation(std::size_t i) const {
@@ -24,6 +26,7 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
   for (std::size_t worker = 0; worker < workers_; ++worker) {
     double later = 0;  // the discounted rewards after this step
     const std::size_t steps = num_decisions() / workers_;
+    double least = times_[steps * workers_ + worker];  // after this step
     for (std::size_t step = steps; step-- > 0;) {
       const double before = times_[step * workers_ + worker];
       const double after = times_[(step + 1) * workers_ + worker];
@@ -35,6 +38,10 @@ std::vector<double> Rollout::returns(const EpisodeOptions& options) const {
           break;
         case Reward::kTerminal:
           result = -times_[steps * workers_ + worker];
+          break;
+        case Reward::kMinimum:
+          least = std::min(least, after);
+          result = before - least;
           break;
       }
     }

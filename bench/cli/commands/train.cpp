@@ -40,6 +40,7 @@ constexpr std::array<std::string_view, 4> kCurveEndings = {".csv", ".svg", ".png
 struct TrainOptions {
   std::string agent;
   std::vector<std::string> graphs;
+  std::vector<std::string> validation;
   std::vector<std::string> clusters;
   ProblemOptions grouping;  // of which graph and cluster are not used
   std::int64_t episodes = 0;
@@ -61,9 +62,12 @@ bench::TrainingPlan plan_of(const TrainOptions& options) {
                            .root_seed = static_cast<std::uint64_t>(options.seed),
                            .episodes = options.episodes,
                            .patience = options.patience};
-  for (const std::string& name : options.graphs) {
-    for (std::string& graph : expand_graphs(name)) {
-      plan.graphs.push_back(std::move(graph));
+  for (const auto& [names, graphs] : {std::pair(&options.graphs, &plan.graphs),
+                                      std::pair(&options.validation, &plan.validation)}) {
+    for (const std::string& name : *names) {
+      for (std::string& graph : expand_graphs(name)) {
+        graphs->push_back(std::move(graph));
+      }
     }
   }
   return plan;
@@ -168,13 +172,24 @@ std::string describe_interruption(const Training& training,
   return fmt::format("{}; continue{} with the same command and --resume", where, from);
 }
 
+std::int64_t num_updates(const Training& training) {
+  return training.curve().rows().empty() ? 0 : training.curve().rows().back().update;
+}
+
 std::string to_text(const TrainOptions& options, const Training& training, TrainingEnd end) {
-  const bench::PolicyOrigin policy = training.origin();
   std::string text =
-      fmt::format("{}: {} of {}{}, {}, policy in {}\n\n", options.agent, policy.episodes_played,
+      fmt::format("{}: {} of {}{}, {}, policy in {}\n", options.agent, training.curve().episodes(),
                   counted(training.num_episodes(), "episode"),
                   end == TrainingEnd::kPatience ? " (out of patience)" : "",
-                  counted(policy.updates, "update"), options.output);
+                  counted(num_updates(training), "update"), options.output);
+  if (!training.validations().empty()) {
+    const bench::Validation& best = training.best_validation();
+    text += fmt::format(
+        "validation: the best policy is that after {}, with {:.3f} ms; the last has {:.3f} ms\n",
+        counted(best.episodes, "episode"), best.objective_us / 1e3,
+        training.validations().back().objective_us / 1e3);
+  }
+  text += "\n";
   using Align = bench::TextTable::Align;
   bench::TextTable table({{"graph"},
                           {"cluster"},
@@ -196,7 +211,6 @@ std::string to_text(const TrainOptions& options, const Training& training, Train
 }
 
 Json to_json(const TrainOptions& options, const Training& training, TrainingEnd end) {
-  const bench::PolicyOrigin policy = training.origin();
   Json problems = Json::array();
   for (std::size_t i = 0; i < training.evaluators().size(); ++i) {
     const agents::Evaluator& evaluator = *training.evaluators()[i];
@@ -209,13 +223,20 @@ Json to_json(const TrainOptions& options, const Training& training, TrainingEnd 
                         {"evaluations", evaluator.budget().evaluations()},
                         {"evaluations_to_best", evaluator.incumbent().evaluations_to_best()}});
   }
+  Json validations = Json::array();
+  for (const bench::Validation& validation : training.validations()) {
+    validations.push_back({{"episodes", validation.episodes},
+                           {"updates", validation.updates},
+                           {"objective_us", validation.objective_us}});
+  }
   return {{"schema_version", 1},
           {"agent", options.agent},
           {"policy", options.output},
           {"ended_by", to_string(end)},
-          {"episodes", policy.episodes_played},
-          {"updates", policy.updates},
-          {"problems", std::move(problems)}};
+          {"episodes", training.curve().episodes()},
+          {"updates", num_updates(training)},
+          {"problems", std::move(problems)},
+          {"validations", std::move(validations)}};
 }
 
 void check(const TrainOptions& options) {
@@ -295,6 +316,13 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("N")
       ->group("Training")
       ->capture_default_str();
+  command
+      ->add_option("--validation", options->validation,
+                   fmt::format("Keep the policy, of {} over the training, that places these graphs "
+                               "best in one greedy episode each, instead of the last one",
+                               bench::kValidations))
+      ->type_name("GRAPH")
+      ->group("Training");
   add_seed(*command, options->seed)->group("Training");
   command->add_flag("--resume", options->resume, "Continue from OUTPUT.checkpoint")
       ->group("Training");

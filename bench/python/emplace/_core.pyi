@@ -375,9 +375,9 @@ def place(problem: Problem, agent: str, evaluations: int, time_limit_s: Optional
     """Lets an agent place, or the policy of a text and its source; returns the fields of Placed."""
 
 def train(agent: str, graphs: list[str], clusters: list[str], episodes: int, groups: int, grouping: str, patience: int,
-          seed: int, threads: int, progress: Optional[Callable[[int, int], None]]
-          ) -> tuple[str, list[dict[str, Any]], str]:
-    """Trains a policy; returns the text of its file, the rows of the learning curve, and how the training ended."""
+          seed: int, validation: list[str], threads: int, progress: Optional[Callable[[int, int], None]]
+          ) -> tuple[str, list[dict[str, Any]], list[dict[str, Any]], str]:
+    """Trains a policy; returns the text of its file, the rows of its curve, of validations, and how it ended."""
 
 def merge_runs(folders: list[str], output: str) -> None:
     """Merges the results of shards."""

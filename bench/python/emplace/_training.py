@@ -23,11 +23,13 @@ class Trained(NamedTuple):
     policy: the text of the policy file
     curve: a row for each update and problem: a pandas.DataFrame, or a list of dicts without pandas
     ended_by: "episodes" or "patience"
+    validations: a row for each validation, as `curve`: episodes and updates so far, objective_us
     """
 
     policy: str
     curve: Any
     ended_by: str
+    validations: Any
 
     def __repr__(self) -> str:
         return f"<emplace.Trained: {len(self.curve)} rows of curve, ended by {self.ended_by}>"
@@ -44,13 +46,15 @@ class Trained(NamedTuple):
 
 @tells_nearest_argument
 def train(agent: AgentName, graphs: Union[Path, list[Path]], clusters: Union[Path, list[Path]], *, episodes: int,
-          groups: int = 0, grouping: str = "", patience: int = 0, seed: int = 0, threads: int = 0,
-          output: Optional[Path] = None, progress: Progress = None) -> Trained:
+          groups: int = 0, grouping: str = "", patience: int = 0, seed: int = 0,
+          validation: Union[Path, list[Path], None] = None, threads: int = 0, output: Optional[Path] = None,
+          progress: Progress = None) -> Trained:
     """Trains one policy on each graph on each cluster, as `emplace train` does.
 
     `agent` is NAME[:key=value,...] or a registered class that learns. `graphs` and `clusters` are names or files; a
     family means all its training graphs. Training runs `episodes` on each, but ends after `patience` episodes each
-    without a better placement of any, if that is not 0. `output` is the file for the policy. `progress(done, total)`
+    without a better placement of any, if that is not 0. With `validation` graphs, the policy is not the last one but
+    that of 20 over the training which places them best, by one greedy episode each. `output` is the file for the policy. `progress(done, total)`
     is called with the number of episodes after each update; True shows it in a line. Ctrl-C ends the training and
     loses it; the program's `emplace train` can be resumed.
 
@@ -76,11 +80,12 @@ def train(agent: AgentName, graphs: Union[Path, list[Path]], clusters: Union[Pat
         except OSError as error:
             raise IoError(f"{os.fspath(output)}: {error.strerror}") from error
     try:
-        policy, rows, ended_by = _core.train(name_of(agent), listed(graphs), listed(clusters), episodes, groups,
-                                             grouping, patience, seed, threads, shown(progress))
+        policy, rows, validations, ended_by = _core.train(
+            name_of(agent), listed(graphs), listed(clusters), episodes, groups, grouping, patience, seed,
+            listed(validation or []), threads, shown(progress))
     except UnsupportedError as error:
         raise error from cause_of(str(error))
-    trained = Trained(policy, frame_of(rows), ended_by)
+    trained = Trained(policy, frame_of(rows), ended_by, frame_of(validations))
     if output is not None:
         trained.save(output)
     return trained

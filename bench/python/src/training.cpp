@@ -39,11 +39,25 @@ py::list rows_of(const bench::LearningCurve& curve) {
   return rows;
 }
 
-// Returns the policy file's text, the rows of the learning curve, and how the training ended.
+py::list rows_of(const std::vector<bench::Validation>& validations) {
+  py::list rows;
+  for (const bench::Validation& of : validations) {
+    py::dict row;
+    row["episodes"] = of.episodes;
+    row["updates"] = of.updates;
+    row["objective_us"] = of.objective_us;
+    rows.append(std::move(row));
+  }
+  return rows;
+}
+
+// Returns the policy file's text, the rows of the learning curve and of the validations, and how
+// the training ended.
 py::tuple train(const std::string& agent, const std::vector<std::string>& graphs,
                 const std::vector<std::string>& clusters, std::int64_t episodes,
                 std::int64_t groups, const std::string& grouping, std::int64_t patience,
-                std::int64_t seed, int threads, const py::object& progress) {
+                std::int64_t seed, const std::vector<std::string>& validation, int threads,
+                const py::object& progress) {
   check_threads(threads);
   if (seed < 0 || seed > bench::kMaxRootSeed) {
     throw Error(ErrorCode::kUsage,
@@ -56,14 +70,18 @@ py::tuple train(const std::string& agent, const std::vector<std::string>& graphs
                            .root_seed = static_cast<std::uint64_t>(seed),
                            .episodes = episodes,
                            .patience = patience};
-  for (const std::string& name : graphs) {
-    for (std::string& graph : expand_graphs(name)) {
-      plan.graphs.push_back(std::move(graph));
+  for (const auto& [names, into] :
+       {std::pair(&graphs, &plan.graphs), std::pair(&validation, &plan.validation)}) {
+    for (const std::string& name : *names) {
+      for (std::string& graph : expand_graphs(name)) {
+        into->push_back(std::move(graph));
+      }
     }
   }
   std::string policy;
   std::string ended_by;
   py::list rows;
+  py::list validations;
   run_interruptibly([&](const std::atomic<bool>& stop) {
     bench::Training training(std::move(plan), &stop);
     bench::TrainingEnd end{};
@@ -86,8 +104,9 @@ py::tuple train(const std::string& agent, const std::vector<std::string>& graphs
     }
     const py::gil_scoped_acquire acquired;
     rows = rows_of(training.curve());
+    validations = rows_of(training.validations());
   });
-  return py::make_tuple(policy, rows, ended_by);
+  return py::make_tuple(policy, rows, validations, ended_by);
 }
 
 }  // namespace

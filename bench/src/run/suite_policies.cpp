@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -36,7 +37,8 @@ TrainingPlan plan_of(const Suite& suite, const SuitePolicy& policy, const SuiteF
           .groups = groups,
           .grouping = std::string(grouping_for(suite.grouping, groups)),
           .root_seed = seed & static_cast<std::uint64_t>(kMaxRootSeed),
-          .episodes = policy.episodes};
+          .episodes = policy.episodes,
+          .validation = policy.validated ? family.validation : std::vector<std::string>{}};
 }
 
 std::string hash_of(const TrainingPlan& plan) {
@@ -44,10 +46,11 @@ std::string hash_of(const TrainingPlan& plan) {
       "{:016x}",
       stable_hash(fmt::format(
           "training agent {} graphs {} clusters {} groups {} grouping {} root {} episodes {} "
-          "patience {}",
+          "patience {}{}",
           length_prefixed(plan.agent.text()), length_prefixed_list(plan.graphs),
           length_prefixed_list(plan.clusters), plan.groups, length_prefixed(plan.grouping),
-          plan.root_seed, plan.episodes, plan.patience)));
+          plan.root_seed, plan.episodes, plan.patience,
+          plan.validation.empty() ? "" : " validation " + length_prefixed_list(plan.validation))));
 }
 
 std::string SuiteTraining::file_name() const {
@@ -99,24 +102,33 @@ std::vector<ProblemHash> hash_trained(
   for (const Place& place : places) {
     const std::vector<std::size_t>& there = trainings_at[place];
     const TrainingPlan& plan = trainings[there.front()].plan;
-    std::vector<Cell> cells;
-    cells.reserve(plan.graphs.size());
-    for (const std::string& graph : plan.graphs) {
-      cells.push_back({.graph = graph,
-                       .cluster = place.second,
-                       .groups = plan.groups,
-                       .grouping = plan.grouping});
-    }
-    for_each_problem(cells, [&](const Cell& cell, const Problem& problem) {
+    const auto hashed = [&](const Cell& cell, const Problem& problem, std::string_view use) {
       ProblemHash hash{cell.graph, cell.cluster, hash_of(problem), step_hash_of(problem)};
       if (const auto test = test_of.find(hash.hash); test != test_of.end()) {
         throw Error(
             ErrorCode::kFormat,
-            fmt::format("suite {}: family '{}': the test graph {} is the same problem as the "
-                        "training graph {}",
-                        suite.name, place.first, test->second->graph, hash.graph));
+            fmt::format("suite {}: family '{}': the test graph {} is the same problem as the {} "
+                        "graph {}",
+                        suite.name, place.first, test->second->graph, use, hash.graph));
       }
-      hashes.push_back(std::move(hash));
+      return hash;
+    };
+    const auto cells_of = [&](const std::vector<std::string>& graphs) {
+      std::vector<Cell> cells;
+      for (const std::string& graph : graphs) {
+        cells.push_back({.graph = graph,
+                         .cluster = place.second,
+                         .groups = plan.groups,
+                         .grouping = plan.grouping});
+      }
+      return cells;
+    };
+    const auto family = std::ranges::find(suite.families, place.first, &SuiteFamily::name);
+    for_each_problem(cells_of(family->validation), [&](const Cell& cell, const Problem& problem) {
+      hashed(cell, problem, "validation");
+    });
+    for_each_problem(cells_of(plan.graphs), [&](const Cell& cell, const Problem& problem) {
+      hashes.push_back(hashed(cell, problem, "training"));
       for (const std::size_t training : there) {
         if (visit) {
           visit(training, problem);

@@ -1,6 +1,7 @@
 #include "training_json.hpp"
 
 #include <emplace/base/check.hpp>
+#include <emplace/base/elementary.hpp>
 #include <emplace/base/error.hpp>
 #include <emplace/base/json.hpp>
 #include <emplace/bench/cell.hpp>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -34,7 +36,9 @@ void refuse_twice(const std::vector<std::string>& names) {
 // A mistyped agent, or one that trains no policy, is reported before graphs are built.
 TrainingPlan checked(TrainingPlan plan) {
   make_trainable(plan.agent);
-  refuse_twice(plan.graphs);
+  std::vector<std::string> all = plan.graphs;
+  all.insert(all.end(), plan.validation.begin(), plan.validation.end());
+  refuse_twice(all);
   refuse_twice(plan.clusters);
   EMPLACE_CHECK(!plan.graphs.empty() && !plan.clusters.empty() && plan.episodes > 0,
                 "{} graphs, {} clusters, {} episodes", plan.graphs.size(), plan.clusters.size(),
@@ -42,9 +46,9 @@ TrainingPlan checked(TrainingPlan plan) {
   return plan;
 }
 
-std::vector<Cell> cells_of(const TrainingPlan& plan) {
+std::vector<Cell> cells_of(const TrainingPlan& plan, const std::vector<std::string>& graphs) {
   std::vector<Cell> cells;
-  for (const std::string& graph : plan.graphs) {
+  for (const std::string& graph : graphs) {
     for (const std::string& cluster : plan.clusters) {
       cells.push_back({.graph = graph,
                        .cluster = cluster,
@@ -76,6 +80,9 @@ std::string difference(const TrainingPlan& stored, const TrainingPlan& wanted) {
   }
   if (stored.graphs != wanted.graphs) {
     return "it was started with other graphs";
+  }
+  if (stored.validation != wanted.validation) {
+    return "it was started with other validation graphs";
   }
   if (stored.clusters != wanted.clusters) {
     return fmt::format("it was started with --cluster {}, not {}", fmt::join(stored.clusters, " "),
@@ -136,9 +143,11 @@ Training::Training(TrainingPlan plan, const std::atomic<bool>* stop)
     : plan_(checked(std::move(plan))),
       stop_(stop),
       agent_(make_trainable(plan_.agent, plan_.groups_are_given())),
-      cells_(cells_of(plan_)),
+      cells_(cells_of(plan_, plan_.graphs)),
       problems_(cells_),
-      curve_(names_of(cells_)) {
+      curve_(names_of(cells_)),
+      validation_cells_(cells_of(plan_, plan_.validation)),
+      validation_problems_(validation_cells_) {
   for (const Cell& cell : cells_) {
     const Problem& problem = problems_.find(cell).problem;
     if (problem.placeable_devices().size() == 1) {
@@ -193,12 +202,20 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
     if (!update.is_last) {
       return true;
     }
-    if (update.episodes >= num_episodes()) {
+    const bool is_done = update.episodes >= num_episodes();
+    if (!is_done && patience > 0 && curve_.episodes_without_gain() >= patience) {
+      end = TrainingEnd::kPatience;
+    }
+    if (is_due(update.episodes) || (end == TrainingEnd::kPatience && !validation_cells_.empty())) {
+      if (!validate(update)) {
+        end = TrainingEnd::kStopped;  // without this validation, a checkpoint would be wrong
+        return false;
+      }
+    }
+    if (is_done) {
       return false;  // episodes may need fewer evaluations than were budgeted
     }
-    if (patience > 0 && curve_.episodes_without_gain() >= patience) {
-      end = TrainingEnd::kPatience;
-    } else if (!after_update()) {
+    if (end == TrainingEnd::kEpisodes && !after_update()) {
       end = TrainingEnd::kStopped;
     }
     return end == TrainingEnd::kEpisodes;
@@ -208,14 +225,61 @@ TrainingEnd Training::run(int threads, const std::function<bool()>& after_update
   return stop_ != nullptr && *stop_ && !is_whole ? TrainingEnd::kStopped : end;
 }
 
+bool Training::is_due(std::int64_t episodes) const {
+  const auto part_of = [&](std::int64_t played) { return played * kValidations / num_episodes(); };
+  const std::int64_t last = validations_.empty() ? 0 : validations_.back().episodes;
+  return !validation_cells_.empty() && part_of(episodes) > part_of(last);
+}
+
+// Returns whether it was not stopped.
+bool Training::validate(const agents::TrainingUpdate& update) {
+  std::string policy = agent_->save();
+  const std::unique_ptr<agents::TrainableAgent> agent =
+      make_trainable(plan_.agent, plan_.groups_are_given());
+  agent->load(JsonDocument::parse(policy, "the policy").root());
+  double log_sum = 0;
+  for (const Cell& cell : validation_cells_) {
+    const Problem& problem = validation_problems_.find(cell).problem;
+    agents::Evaluator evaluator(
+        problem,
+        {.seed = cell.seed(),
+         .budget = {.max_evaluations = agent->evaluations_per_episode(problem.num_groups()),
+                    .stop = stop_}});
+    agent->place_with_policy(problem, evaluator);
+    if (stop_ != nullptr && *stop_) {
+      return false;
+    }
+    log_sum += log_of(evaluator.incumbent().evaluation().objective_us());
+  }
+  const auto count = static_cast<double>(validation_cells_.size());
+  validations_.push_back({.episodes = update.episodes,
+                          .updates = update.update,
+                          .objective_us = exp_of(log_sum / count)});
+  if (&best_validation() == &validations_.back()) {
+    best_policy_ = std::move(policy);
+  }
+  return true;
+}
+
+const Validation& Training::best_validation() const {
+  return *std::ranges::min_element(validations_ | std::views::reverse, {},
+                                   &Validation::objective_us);
+}
+
 PolicyOrigin Training::origin() const {
+  if (!validations_.empty()) {
+    const Validation& best = best_validation();
+    return {.plan = plan_, .episodes_played = best.episodes, .updates = best.updates};
+  }
   const auto& rows = curve_.rows();
   return {.plan = plan_,
           .episodes_played = curve_.episodes(),
           .updates = rows.empty() ? 0 : rows.back().update};
 }
 
-std::string Training::policy_file() const { return write_policy_file(origin(), agent_->save()); }
+std::string Training::policy_file() const {
+  return write_policy_file(origin(), validations_.empty() ? agent_->save() : best_policy_);
+}
 
 std::string Training::checkpoint() const {
   Json problems = Json::array();
@@ -231,19 +295,29 @@ std::string Training::checkpoint() const {
   for (const CurveRow& row : curve_.rows()) {
     curve += (curve.empty() ? "\n" : ",\n") + to_json(row).text();
   }
+  std::string validations;
+  if (!validations_.empty()) {
+    Json list = Json::array();
+    for (const Validation& validation : validations_) {
+      list.push_back(
+          Json::array({validation.episodes, validation.updates, validation.objective_us}));
+    }
+    validations =
+        "\"validations\": " + list.text() + ",\n\"best\": " + Json(best_policy_).text() + ",\n";
+  }
   return with_checksum(
       fmt::format("{{\n\"schema\": \"{}\",\n\"version\": {},\n\"plan\": {},\n\"problems\": {},\n"
-                  "\"sessions\": [{}],\n\"curve\": [{}],\n\"training\": {}}}\n",
+                  "\"sessions\": [{}],\n\"curve\": [{}],\n{}\"training\": {}}}\n",
                   kCheckpointSchema, kCheckpointVersion, to_json(plan_).indented(2),
-                  problems.indented(2), evaluators, curve, agent_->save_training()));
+                  problems.indented(2), evaluators, curve, validations, agent_->save_training()));
 }
 
 void Training::resume(std::string_view checkpoint, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(checkpoint, source);
   const JsonCursor root = document.root();
   root.expect_schema(kCheckpointSchema, kCheckpointVersion);
-  root.expect_only(
-      {"schema", "version", "plan", "problems", "sessions", "curve", "training", "crc32"});
+  root.expect_only({"schema", "version", "plan", "problems", "sessions", "curve", "validations",
+                    "best", "training", "crc32"});
   const TrainingPlan stored = plan_from_json(root.at("plan"));
   if (stored != plan_) {
     refuse_checkpoint(source, difference(stored, plan_));
@@ -270,7 +344,30 @@ void Training::resume(std::string_view checkpoint, const std::string& source) {
     check_next(json, row, curve_.rows());
     curve_.add(row);
   }
+  load_validations(root, source);
   agent_->load_training(root.at("training"));
+}
+
+void Training::load_validations(const JsonCursor& root, const std::string& source) {
+  const std::optional<JsonCursor> list = root.find("validations");
+  if (!list) {
+    return;
+  }
+  if (validation_cells_.empty() || list->elements().empty()) {
+    list->fail("expected a validation at least, of a plan with validation graphs");
+  }
+  for (const JsonCursor& json : list->elements()) {
+    const std::vector<JsonCursor> members = json.elements();
+    if (members.size() != 3) {
+      json.fail("expected the 3 numbers of a validation");
+    }
+    validations_.push_back({.episodes = members[0].integer(1, num_episodes()),
+                            .updates = members[1].integer(1, kMaxInteger),
+                            .objective_us = members[2].number(0, kMaxNumber)});
+  }
+  best_policy_ = root.at("best").text();
+  make_trainable(plan_.agent, plan_.groups_are_given())
+      ->load(JsonDocument::parse(best_policy_, source + ": /best").root());
 }
 
 }  // namespace emplace::bench

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 namespace emplace::bench {
@@ -61,14 +62,20 @@ std::uint64_t word_from_json(const JsonCursor& json) {
 }  // namespace
 
 Json to_json(const TrainingPlan& plan) {
-  return {{"agent", plan.agent.text()}, {"graphs", plan.graphs},     {"clusters", plan.clusters},
-          {"groups", plan.groups},      {"grouping", plan.grouping}, {"root_seed", plan.root_seed},
-          {"episodes", plan.episodes},  {"patience", plan.patience}};
+  Json json = {{"agent", plan.agent.text()}, {"graphs", plan.graphs},
+               {"clusters", plan.clusters},  {"groups", plan.groups},
+               {"grouping", plan.grouping},  {"root_seed", plan.root_seed},
+               {"episodes", plan.episodes},  {"patience", plan.patience}};
+  if (!plan.validation.empty()) {
+    json.add("validation", plan.validation);
+  }
+  return json;
 }
 
 TrainingPlan plan_from_json(const JsonCursor& json) {
-  json.expect_only(
-      {"agent", "graphs", "clusters", "groups", "grouping", "root_seed", "episodes", "patience"});
+  json.expect_only({"agent", "graphs", "clusters", "groups", "grouping", "root_seed", "episodes",
+                    "patience", "validation"});
+  const std::optional<JsonCursor> validation = json.find("validation");
   return {.agent = agents::AgentSpec::from_json(json.at("agent")),
           .graphs = names_from_json(json.at("graphs")),
           .clusters = names_from_json(json.at("clusters")),
@@ -76,7 +83,8 @@ TrainingPlan plan_from_json(const JsonCursor& json) {
           .grouping = json.at("grouping").non_empty_text(),
           .root_seed = static_cast<std::uint64_t>(json.at("root_seed").integer(0, kMaxRootSeed)),
           .episodes = json.at("episodes").integer(1, kMaxInteger),
-          .patience = json.at("patience").integer(0, kMaxInteger)};
+          .patience = json.at("patience").integer(0, kMaxInteger),
+          .validation = validation ? names_from_json(*validation) : std::vector<std::string>{}};
 }
 
 Json to_json(const Evaluator::State& state) {

@@ -191,16 +191,22 @@ std::vector<std::string> SuiteReader::read_clusters_of_graph(const JsonCursor& g
 void SuiteReader::read_families(const JsonCursor& list) {
   std::set<std::string> names;
   for (const JsonCursor& element : elements_of(list)) {
-    element.expect_only({"name", "groups", "train", "test"});
+    element.expect_only({"name", "groups", "train", "validation", "test"});
     SuiteFamily family{.name = element.at("name").non_empty_text(),
                        .groups = integer_of(element.find("groups"), 0, kMaxSuiteGroups)};
     insert_or_fail(names, family.name, element.at("name"));
     std::set<std::string> seen;
-    for (const JsonCursor& name : elements_of(element.at("train"))) {
-      for (std::string& graph : read_graph_names(name)) {
-        insert_or_fail(seen, graph, name);
-        family.train.push_back(std::move(graph));
+    const auto read = [&](const JsonCursor& graphs, std::vector<std::string>& into) {
+      for (const JsonCursor& name : elements_of(graphs)) {
+        for (std::string& graph : read_graph_names(name)) {
+          insert_or_fail(seen, graph, name);
+          into.push_back(std::move(graph));
+        }
       }
+    };
+    read(element.at("train"), family.train);
+    if (const auto validation = element.find("validation")) {
+      read(*validation, family.validation);
     }
     for (const JsonCursor& name : elements_of(element.at("test"))) {
       read_test_graph(name, family);
@@ -212,8 +218,11 @@ void SuiteReader::read_families(const JsonCursor& list) {
 void SuiteReader::read_test_graph(const JsonCursor& name, const SuiteFamily& family) {
   for (std::string& graph : read_graph_names(name)) {
     insert_or_fail(graphs_, graph, name);
-    if (std::ranges::find(family.train, graph) != family.train.end()) {
-      name.fail("'" + graph + "' is a training graph too");
+    for (const auto& [graphs, use] :
+         {std::pair(&family.train, "training"), std::pair(&family.validation, "validation")}) {
+      if (std::ranges::find(*graphs, graph) != graphs->end()) {
+        name.fail(fmt::format("'{}' is a {} graph too", graph, use));
+      }
     }
     suite_.graphs.push_back(
         {.graph = std::move(graph), .groups = family.groups, .family = family.name});
@@ -358,15 +367,24 @@ void SuiteReader::read_policy_of(const JsonCursor& json, SuiteAgent& agent) cons
 void SuiteReader::read_policies(const JsonCursor& list) {
   std::set<std::string> names;
   for (const JsonCursor& element : elements_of(list)) {
-    element.expect_only({"name", "agent", "episodes"});
+    element.expect_only({"name", "agent", "episodes", "validated"});
     expect_kebab_case(element.at("name"));
     SuitePolicy policy{.name = element.at("name").text(),
                        .agent = read_agent_spec(element.at("agent")),
                        .episodes = element.at("episodes").integer(1, kMaxEpisodes)};
     insert_or_fail(names, policy.name, element.at("name"));
     check_name(element.at("agent"), [&] { make_trainable(policy.agent); });
+    if (const auto validated = element.find("validated")) {
+      policy.validated = validated->boolean();
+    }
+    const auto without = std::ranges::find_if(
+        suite_.families, [](const SuiteFamily& family) { return family.validation.empty(); });
+    if (policy.validated && without != suite_.families.end()) {
+      element.at("validated").fail("family '" + without->name + "' has no validation graphs");
+    }
     const auto same = std::ranges::find_if(suite_.policies, [&](const SuitePolicy& other) {
-      return other.agent == policy.agent && other.episodes == policy.episodes;
+      return other.agent == policy.agent && other.episodes == policy.episodes &&
+             other.validated == policy.validated;
     });
     if (same != suite_.policies.end()) {
       element.fail(

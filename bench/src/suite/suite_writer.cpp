@@ -20,7 +20,12 @@ Json to_json(const SuiteGraph& graph) {
 }
 
 Json to_json(const SuitePolicy& policy) {
-  return {{"name", policy.name}, {"agent", policy.agent.text()}, {"episodes", policy.episodes}};
+  Json json = {
+      {"name", policy.name}, {"agent", policy.agent.text()}, {"episodes", policy.episodes}};
+  if (policy.validated) {
+    json.add("validated", true);
+  }
+  return json;
 }
 
 Json to_json(const SuiteAgent& agent) {
@@ -90,6 +95,9 @@ void add_graphs(Json& json, const Suite& suite) {
       entry.add("groups", *family.groups);
     }
     entry.add("train", family.train);
+    if (!family.validation.empty()) {
+      entry.add("validation", family.validation);
+    }
     entry.add("test", tests);
     families.push_back(entry);
   }

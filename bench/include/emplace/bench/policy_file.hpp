@@ -26,6 +26,7 @@ struct TrainingPlan {
   std::uint64_t root_seed = 0;             ///< at most kMaxRootSeed
   std::int64_t episodes = 1;               ///< on each graph and cluster
   std::int64_t patience = 0;               ///< see Training; 0: none
+  std::vector<std::string> validation{};   ///< graphs that choose the policy; see Training
 
   /// Returns whether the user fixed the groups of the problems, as for a cell (cell.hpp).
   bool groups_are_given() const { return grouping != kDefaultGrouping; }

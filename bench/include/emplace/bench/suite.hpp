@@ -35,8 +35,9 @@ struct SuiteGraph {
 /// Graphs of one kind: those for training here, test graphs among Suite::graphs.
 struct SuiteFamily {
   std::string name{};
-  std::vector<std::string> train{};      ///< training graphs, as for load_graph()
-  std::optional<std::int64_t> groups{};  ///< target of the grouping of all its graphs
+  std::vector<std::string> train{};       ///< training graphs, as for load_graph()
+  std::vector<std::string> validation{};  ///< those that choose a validated policy
+  std::optional<std::int64_t> groups{};   ///< target of the grouping of all its graphs
 
   bool operator==(const SuiteFamily&) const = default;
 };
@@ -46,6 +47,7 @@ struct SuitePolicy {
   std::string name{};         ///< kebab-case
   agents::AgentSpec agent{};  ///< a trainable one
   std::int64_t episodes = 1;  ///< on each training graph
+  bool validated = false;     ///< whether it is the best by the validation graphs, or the last
 
   bool operator==(const SuitePolicy&) const = default;
 };

@@ -9,6 +9,11 @@
 // cluster, grouping and root seed. Its budget is the most that the plan's episodes can need. If
 // they need less, training ends with the last episode.
 //
+// With validation graphs the policy that is kept is not the last one but the best of kValidations
+// that are evenly spread over the training: that whose episodes of greedy actions place these
+// graphs best, by the geometric mean of the objective over them and the clusters. They do not
+// change the training.
+//
 // With patience P and N problems, training ends after the first update at which P x N episodes have
 // passed since a better placement was found for any of them.
 
@@ -36,13 +41,23 @@ enum class TrainingEnd {
 /// Returns "episodes", "patience" or "stopped".
 std::string_view to_string(TrainingEnd end);
 
+/// How often policies are validated.
+inline constexpr std::int64_t kValidations = 20;
+
+/// Describes how well a policy places the validation graphs.
+struct Validation {
+  std::int64_t episodes = 0;  ///< after which it was, over all problems
+  std::int64_t updates = 0;
+  double objective_us = 0;  ///< geometric mean, of one episode on each
+};
+
 /// Trains a policy.
 class Training {
  public:
   /// Loads what `plan` names. Throws Error: kUsage for an agent that trains no policy, and for a
-  /// graph or a cluster that is given twice; kUnsupported for a cluster with one placeable device,
-  /// on which there is nothing to choose. The training ends as soon as `stop` turns true; it may be
-  /// null.
+  /// graph or a cluster that is given twice, also to train and to validate; kUnsupported for a
+  /// cluster with one placeable device, on which there is nothing to choose. The training ends as
+  /// soon as `stop` turns true; it may be null.
   explicit Training(TrainingPlan plan, const std::atomic<bool>* stop = nullptr);
 
   /// Continues from a checkpoint; `source` is its name in errors. Throws kUsage if its plan differs
@@ -63,8 +78,16 @@ class Training {
   /// Returns where the policy comes from.
   PolicyOrigin origin() const;
 
-  /// Returns the text of a policy file with the policy as it is now. Requires: run() was called.
+  /// Returns the text of a policy file with the policy as it is now, or the best one so far if it
+  /// was validated. Requires: run() was called.
   std::string policy_file() const;
+
+  /// Returns the validations so far; none without validation graphs.
+  const std::vector<Validation>& validations() const { return validations_; }
+
+  /// Returns the best validation, which is of the policy that is kept; of equals the last.
+  /// Requires: there is one.
+  const Validation& best_validation() const;
 
   /// Returns the learning curve so far.
   const LearningCurve& curve() const { return curve_; }
@@ -81,6 +104,9 @@ class Training {
 
  private:
   std::int64_t max_evaluations(const Problem& problem) const;
+  bool is_due(std::int64_t episodes) const;
+  bool validate(const agents::TrainingUpdate& update);
+  void load_validations(const JsonCursor& root, const std::string& source);
 
   TrainingPlan plan_;
   const std::atomic<bool>* stop_;
@@ -89,6 +115,10 @@ class Training {
   ProblemSet problems_;
   std::vector<std::unique_ptr<agents::Evaluator>> evaluators_;
   LearningCurve curve_;
+  std::vector<Cell> validation_cells_;
+  ProblemSet validation_problems_;
+  std::vector<Validation> validations_;
+  std::string best_policy_;  // that of best_validation()
 };
 
 }  // namespace emplace::bench
