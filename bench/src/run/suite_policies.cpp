@@ -115,6 +115,7 @@ std::vector<ProblemHash> hash_trained(
     };
     const auto cells_of = [&](const std::vector<std::string>& graphs) {
       std::vector<Cell> cells;
+      cells.reserve(graphs.size());
       for (const std::string& graph : graphs) {
         cells.push_back({.graph = graph,
                          .cluster = place.second,

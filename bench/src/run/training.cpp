@@ -1,3 +1,4 @@
+#include "suite/units.hpp"
 #include "training_json.hpp"
 
 #include <emplace/base/check.hpp>
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -262,8 +262,9 @@ bool Training::validate(const agents::TrainingUpdate& update) {
 }
 
 const Validation& Training::best_validation() const {
-  return *std::ranges::min_element(validations_ | std::views::reverse, {},
-                                   &Validation::objective_us);
+  return *std::min_element(
+      validations_.rbegin(), validations_.rend(),
+      [](const Validation& a, const Validation& b) { return a.objective_us < b.objective_us; });
 }
 
 PolicyOrigin Training::origin() const {
