@@ -14,3 +14,11 @@ load cli.bash
   [[ "$output" == *"example: 44 of 44 cells"* ]]
   [[ "$output" == *"on ./examples/cluster.json"* ]]
 }
+
+@test "the suites that take longer can be run" {
+  cd "$EMPLACE_SOURCE_DIR"
+  for suite in released-flags true-gaps what-decides; do
+    answers 0 run "examples/$suite.json" --dry-run
+    [[ "$output" == "$suite: "*" cells on "* ]]
+  done
+}
