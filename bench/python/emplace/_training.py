@@ -54,9 +54,9 @@ def train(agent: AgentName, graphs: Union[Path, list[Path]], clusters: Union[Pat
     `agent` is NAME[:key=value,...] or a registered class that learns. `graphs` and `clusters` are names or files; a
     family means all its training graphs. Training runs `episodes` on each, but ends after `patience` episodes each
     without a better placement of any, if that is not 0. With `validation` graphs, the policy is not the last one but
-    that of 20 over the training which places them best, by one greedy episode each. `output` is the file for the policy. `progress(done, total)`
-    is called with the number of episodes after each update; True shows it in a line. Ctrl-C ends the training and
-    loses it; the program's `emplace train` can be resumed.
+    that of 20 over the training which places them best, by one greedy episode each. `output` is the file for the
+    policy. `progress(done, total)` is called with the number of episodes after each update; True shows it in a line.
+    Ctrl-C ends the training and loses it; the program's `emplace train` can be resumed.
 
     Raises UsageError for an agent that learns no policy, IoError for an `output` that cannot be written, before it
     trains, and UnsupportedError if the agent fails, from the exception of an agent in Python.
