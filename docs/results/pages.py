@@ -5,8 +5,7 @@
     pages.py --compare SUITE TABLES    lists the cells of a run that differ from the table; exit code 1 if any do
     pages.py --table SUITE TABLES      replaces the table by that of a run
     pages.py --generalization FILE     draws the steps on unseen graphs of paper-generalization; needs matplotlib
-    pages.py --leaderboard RUN         writes leaderboard.md from the folder of a run of the suite standard; needs the
-                                       Python package emplace
+    pages.py --leaderboard FILE        writes leaderboard.md, from the table of standard and bench/best_known
 
 TABLES is a folder with cells.csv and histories.csv: `emplace report RUN --table cells -o TABLES/cells.csv`.
 """
@@ -20,6 +19,7 @@ import sys
 import pandas
 
 CELLS = pathlib.Path(__file__).parent / "cells"
+BEST_KNOWN = pathlib.Path(__file__).parents[2] / "bench" / "best_known"
 SUITES = pathlib.Path(__file__).parents[2] / "bench" / "suites"
 ALWAYS = ["graph", "cluster", "agent", "repetition", "max_evaluations", "status", "step_time_us", "evaluations"]
 KEYS = ["graph", "cluster", "agent", "label", "policy", "max_evaluations", "repetition"]
@@ -177,6 +177,10 @@ def draw_generalization(path):
     figure.savefig(path, metadata={"Date": None})
 
 
+def geometric_mean(ratios):
+    return math.exp(ratios.map(math.log).mean())
+
+
 LEADERBOARD = """# Leaderboard
 
 Every agent on the same problems: the suite `standard`, which places eight networks and a held-out member of each of
@@ -186,31 +190,40 @@ depend on a budget are there once.
 - **fits**: on how many of the {problems} problems it fits into memory.
 - **over best known**, **over bound**: geometric mean of the ratio of the steps, over the problems on which it fits.
 - **within 10 %**, **1 %**: share of the problems on which the step is at most that far above the best known. Those
-  placements are of finer groups, so that on most problems none of 128 groups is as fast.
+  placements are of finer groups, with orders, so that on most problems none of 128 groups is as fast.
 
-[Benchmark yours](../guide/write-an-agent.md#4-benchmark-it). The cells are in `cells/standard.csv.gz`; `pages.py
---leaderboard` makes this page.
+[Benchmark yours](../guide/write-an-agent.md#4-benchmark-it). `pages.py --leaderboard` makes this page of
+`cells/standard.csv.gz` and the [best known placements](../../bench/best_known).
 
 | agent | evaluations | fits | over best known | over bound | within 10 % | within 1 % |
 |---|---:|---:|---:|---:|---:|---:|
 """
 
 
-def write_leaderboard(run):
-    import emplace
-    rows = emplace.leaderboard(run).to_dict("records")
-    text = LEADERBOARD.format(problems=rows[0]["problems"])
-    for row in rows:
-        agent, _, budget = row["agent"].partition(", ")
-        text += (f"| {agent} | {int(budget):,} |" if budget else f"| {agent} | |")
-        text += (f" {row['fits']} | {row['over_best_known']:.3f} | {row['over_bound']:.3f} |"
-                 f" {row['within_10_percent']:.0%} | {row['within_1_percent']:.0%} |\n").replace("%", " %")
-    (CELLS.parent / "leaderboard.md").write_text(text)
+def write_leaderboard(path):
+    cells = pandas.read_csv(CELLS / "standard.csv.gz")
+    cells = cells[cells.status != "failed"].set_index(["graph", "cluster"])
+    entries = [json.loads(entry.read_text()) for entry in BEST_KNOWN.glob("*.json")]
+    best = pandas.Series({(entry["graph"], entry["cluster"]): entry["step_time_us"] for entry in entries})
+    cells["best"] = best.reindex(cells.index)
+    problems = cells.index.unique()
+    rows = []
+    for agent, all_cells in cells.groupby("label"):
+        steps = all_cells[all_cells.status == "ok"].groupby(level=[0, 1])[["step_time_us", "best", "bound_us"]].median()
+        over = steps.step_time_us / steps.best
+        rows.append((-len(steps), geometric_mean(over), agent, geometric_mean(steps.step_time_us / steps.bound_us),
+                     sum(over <= 1.1) / len(problems), sum(over <= 1.01) / len(problems)))
+    text = LEADERBOARD.format(problems=len(problems))
+    for fits, over_best, agent, over_bound, close, near in sorted(rows):
+        name, _, budget = agent.partition(", ")
+        text += (f"| {name} | {f'{int(budget):,} ' if budget else ''}| {-fits} | {over_best:.3f} | {over_bound:.3f} |"
+                 f" {close:.0%} | {near:.0%} |\n").replace("%", " %")
+    path.write_text(text)
 
 
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--leaderboard":
-        return write_leaderboard(sys.argv[2])
+        return write_leaderboard(pathlib.Path(sys.argv[2]))
     if len(sys.argv) == 3 and sys.argv[1] == "--generalization":
         return draw_generalization(sys.argv[2])
     if len(sys.argv) == 4 and sys.argv[1] == "--compare":

@@ -39,9 +39,12 @@ BestKnown example() {
     entry.devices.push_back("gpu:" + std::to_string(device));
   }
   entry.placement = Placement(123);
+  IdVector<GroupId, Priority> priorities;
   for (GroupId group = 0; group < 123; ++group) {
     entry.placement[group] = group % 12;
+    priorities.push_back(122 - group);
   }
+  entry.placement.set_priorities(std::move(priorities));
   return entry;
 }
 
@@ -59,7 +62,24 @@ TEST(BestKnownFile, SurvivesARoundTrip) {
   BestKnown least = example();
   least.found = {.by = "a placement file", .version = "0.2.0"};
   least.step_time_us = std::numeric_limits<double>::denorm_min();
+  least.placement.set_priorities({});
   EXPECT_EQ(read_best_known(write_best_known(least), "x.json"), least);
+}
+
+TEST(BestKnownFile, KeepsTheOrderOfPrioritiesAndNotTheirValues) {
+  BestKnown entry = example();
+  entry.placement = Placement(5);
+  entry.placement.set_priorities({7, -2, 2'000'000'000, 7, 0});
+  EXPECT_THAT(read_best_known(write_best_known(entry), "x.json").placement.priorities(),
+              ::testing::ElementsAre(2, 0, 3, 2, 1));
+}
+
+TEST(BestKnownFile, HoldsItsStepWithoutThePlacement) {
+  const std::string text = write_best_known(example());
+  const std::string shortened = text.substr(0, text.find(",\n  \"devices\"")) + "}";
+  const BestKnownStep step = read_best_known_step(shortened, "x.json");
+  EXPECT_EQ(step, example().step());
+  EXPECT_EQ(step.groups, 123);
 }
 
 TEST(BestKnownFile, OneGroupMoreOrLessElsewhereChangesOneLine) {
@@ -92,7 +112,7 @@ TEST(BestKnownFile, MistakesAreToldWithTheirPlace) {
     EXPECT_THAT(message_of(broken(from, to)), StartsWith("x.json: " + message));
   };
   expect("emplace-best-known", "emplace-suite", "/schema: expected the text 'emplace-best-known'");
-  expect("\"version\": 1", "\"version\": 2", "/version: this program reads version 1 at most");
+  expect("\"version\": 2", "\"version\": 3", "/version: this program reads version 2 at most");
   expect("\"graph\"", "\"grpah\"", "/grpah: the member is not known");
   expect("\"g:batch=2\"", "\"\"", "/graph: expected a text that is not empty");
   expect("\"c\"", "7", "/cluster: expected a text");
@@ -118,6 +138,8 @@ TEST(BestKnownFile, MistakesAreToldWithTheirPlace) {
   expect("\"0 1 2", "\"0 99999999999999999999 2", numbers);
   expect("\"0 1 2", "\"\", \"0 1 2", numbers);
   expect("\"0 1 2", "7, \"0 1 2", "/placement/0: expected a text");
+  expect("\"122 121", "\"122", "/priorities: expected the priorities of 123 groups, found 122");
+  expect("\"122 121", "\"122 -1", "/priorities/0: expected numbers from 0 to 2147483647");
 }
 
 TEST(BestKnownFile, NamesHaveNoCharactersOfParameters) {
@@ -239,6 +261,16 @@ TEST(AtGrouping, WritesCoarsePlacementsInFineGroupsWithTheSameStep) {
   const std::optional<Placement> fine = at_grouping(finest.grouping(), coarse, placement);
   ASSERT_TRUE(fine);
   EXPECT_EQ(Simulator(finest).run(*fine).makespan_us, Simulator(coarse).run(placement).makespan_us);
+
+  IdVector<GroupId, Priority> priorities;
+  for (GroupId group = 0; group < coarse.num_groups(); ++group) {
+    priorities.push_back(group % 7);
+  }
+  placement.set_priorities(std::move(priorities));
+  const double ordered_us = Simulator(coarse).run(placement).makespan_us;
+  EXPECT_NE(ordered_us, Simulator(finest).run(*fine).makespan_us);
+  EXPECT_EQ(Simulator(finest).run(*at_grouping(finest.grouping(), coarse, placement)).makespan_us,
+            ordered_us);
 }
 
 TEST(AtGrouping, GivesNothingWherePlacementsPartAGroup) {
@@ -350,7 +382,8 @@ TEST_F(UpdateBestKnown, OfManyWritersTheBestStays) {
 }
 
 TEST(ShippedBestKnown, AllHoldToTheLastBit) {
-  const std::vector<BestKnown> entries = shipped_best_known();
+  const std::vector<BestKnown> entries =
+      read_best_known_folder(test::source_path("bench/best_known"));
   EXPECT_FALSE(entries.empty());
   for (const BestKnown& entry : entries) {
     const Problem problem = load_finest_problem(entry.graph, entry.cluster);
@@ -363,12 +396,13 @@ TEST(ShippedBestKnown, AllHoldToTheLastBit) {
 }
 
 TEST(ShippedBestKnown, IsFoundByNameAndIsWhatTheSourceTreeHolds) {
-  const std::vector<BestKnown> entries = shipped_best_known();
-  for (const BestKnown& entry : entries) {
-    EXPECT_EQ(find_best_known(entry.graph, entry.cluster), entry);
+  std::vector<BestKnownStep> steps;
+  for (const BestKnown& entry : read_best_known_folder(test::source_path("bench/best_known"))) {
+    steps.push_back(entry.step());
+    EXPECT_EQ(find_best_known(entry.graph, entry.cluster), steps.back());
   }
+  EXPECT_EQ(shipped_best_known(), steps);
   EXPECT_EQ(find_best_known("no-such-graph", "p2-8xlarge-2"), std::nullopt);
-  EXPECT_EQ(read_best_known_folder(test::source_path("bench/best_known")), entries);
 }
 
 TEST(ShippedBestKnown, IsOfNamesOnly) {

@@ -284,7 +284,7 @@ StoredRun with_hash() {
 }
 
 // The medians of lucky and steady are 75 ms, the least of lucky is 60 ms.
-const std::vector<BestKnown> kBestKnown = {
+const std::vector<BestKnownStep> kBestKnown = {
     {.graph = "g", .cluster = "other", .step_hash = "bbbb", .step_time_us = 1},
     {.graph = "g", .cluster = "c", .step_hash = "bbbb", .step_time_us = 62'500}};
 

@@ -18,7 +18,9 @@ updated() {
 @test "the entries that the program holds are valid" {
   answers 0 list best-known
   [[ "$output" =~ "inception-v3 on p2-8xlarge-2 "\ +[0-9.]+\ +"found by " ]]
-  answers 0 dev best-known --check --json
+  mkdir best
+  cp "$EMPLACE_SOURCE_DIR"/bench/best_known/inception-v3.* best
+  answers 0 dev best-known --check --folder best --json
   holds 'd["schema_version"] == 1 and d["best_known"]' \
     'all(e["valid"] and e["complaint"] == "" for e in d["best_known"])' \
     'all(0 < e["bound_us"] <= e["step_time_us"] for e in d["best_known"])' \
@@ -92,6 +94,18 @@ updated() {
   answers 0 place $tree --cluster p2-8xlarge-2 --agent cpu-only --from cpu.json
 }
 
+@test "an entry keeps the order of its placement, and an update starts from it" {
+  local problem=(layered:tasks=200 --cluster p2-8xlarge-2)
+  answers 0 place "${problem[@]}" --agent heft:order=plan --grouping colocation -o ordered.json --json
+  local step
+  step=$(python3 -c "import json, sys; print(json.load(sys.stdin)['step_time_us'])" <<<"$output")
+  updated added --from ordered.json
+  output=$(cat best/*)
+  holds "'priorities' in d and d['step_time_us'] == $step"
+  answers 0 dev best-known --folder best --check
+  updated kept "${problem[@]}" --agent random --evaluations 1
+}
+
 @test "place finds the placement of an entry again" {
   updated added $tree --cluster p2-8xlarge-2 --agent hill-climb --evaluations 500 --seed 3
   answers 0 place $tree --cluster p2-8xlarge-2 --agent hill-climb --evaluations 500 --seed 3 \
@@ -139,6 +153,7 @@ updated() {
 
 @test "entries are written into the source tree where the command runs in one" {
   refuses 2 "give --folder DIR" dev best-known $tree --cluster p2-8xlarge-2 --agent single-gpu
+  refuses 2 "give --folder DIR" dev best-known --check
   mkdir -p checkout/bench/best_known checkout/docs
   cd checkout/docs
   answers 0 dev best-known $tree --cluster p2-8xlarge-2 --agent single-gpu

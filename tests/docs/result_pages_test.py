@@ -67,6 +67,11 @@ class ResultPages(unittest.TestCase):
             with self.subTest(suite):
                 self.assertGreaterEqual(len(rows_of(self.folder / "pages" / f"{suite}.md")), 60)
 
+    def test_the_leaderboard_is_that_of_its_table_and_the_best_known_placements(self):
+        done = pages("--leaderboard", self.folder / "leaderboard.md")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual((self.folder / "leaderboard.md").read_text(), (RESULTS / "leaderboard.md").read_text())
+
     def test_medians_are_those_of_the_report(self):
         store, _ = self.unpack("hdp-table")
         pages(self.folder / "pages")

@@ -52,8 +52,15 @@ std::string folder_of_tree() {
   return "";
 }
 
-std::string chosen_folder(const std::string& folder) {
-  return folder.empty() ? folder_of_tree() : folder;
+// Throws kUsage if there is none.
+std::string chosen_folder(const std::string& given) {
+  std::string folder = given.empty() ? folder_of_tree() : given;
+  if (folder.empty()) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("no {} here; give --folder DIR, the folder of the entries", kFolderInTree));
+  }
+  return folder;
 }
 
 // --- check
@@ -121,10 +128,8 @@ Json to_json(const std::vector<Listed>& all) {
   return {{"schema_version", 1}, {"best_known", std::move(list)}};
 }
 
-void check(const std::string& given_folder, bool json) {
-  const std::string folder = chosen_folder(given_folder);
-  std::vector<BestKnown> entries =
-      folder.empty() ? bench::shipped_best_known() : bench::read_best_known_folder(folder);
+void check(const std::string& folder, bool json) {
+  std::vector<BestKnown> entries = bench::read_best_known_folder(folder);
   std::vector<Listed> all;
   {
     ProgressLine line;
@@ -231,11 +236,6 @@ Json to_json(const std::vector<Done>& all) {
 
 Outcome update(const UpdateOptions& options, bool json) {
   const std::string folder = chosen_folder(options.folder);
-  if (folder.empty()) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("no {} here; give --folder DIR, where entries are written", kFolderInTree));
-  }
   if (!options.agent.agent.empty()) {
     agents::AgentSpec(options.agent.agent).make();  // a mistyped agent is told before all else
   }
@@ -278,7 +278,7 @@ void add_best_known(CLI::App& dev, Action& action) {
   set_examples(*command,
                {"emplace dev best-known inception-v3 --cluster p2-8xlarge-2 --agent hill-climb "
                 "--folder best",
-                "emplace dev best-known --check"});
+                "emplace dev best-known --check --folder best"});
   const auto options = std::make_shared<UpdateOptions>();
   CLI::Option* graphs = add_graphs(*command, options->graphs)->default_str("all entries");
   CLI::Option* clusters =
@@ -316,7 +316,7 @@ void add_best_known(CLI::App& dev, Action& action) {
     action = [options](const Invocation& invocation) {
       return bench::on_threads(allowed_threads(invocation.threads), [&] {
         if (options->check) {
-          check(options->folder, invocation.json);
+          check(chosen_folder(options->folder), invocation.json);
           return Outcome::kOk;
         }
         return update(*options, invocation.json);

@@ -235,24 +235,24 @@ ListingEntry suite_entry(const std::string& name) {
 
 std::vector<std::string> best_known_names() {
   std::vector<std::string> names;
-  for (const bench::BestKnown& entry : bench::shipped_best_known()) {
-    names.push_back(fmt::format("{} on {}", entry.graph, entry.cluster));
+  for (const bench::BestKnownStep& step : bench::shipped_best_known()) {
+    names.push_back(fmt::format("{} on {}", step.graph, step.cluster));
   }
   return names;
 }
 
 ListingEntry best_known_entry(const std::string& name) {
   const std::size_t on = name.find(" on ");
-  const bench::BestKnown entry =
+  const bench::BestKnownStep step =
       bench::find_best_known(name.substr(0, on), name.substr(on + 4)).value();
   return {.name = name,
-          .cells = {fmt::format("{:.3f}", entry.step_time_us / 1e3)},
-          .summary = "found by " + entry.found.by,
-          .json = {{"graph", entry.graph},
-                   {"cluster", entry.cluster},
-                   {"step_time_us", entry.step_time_us},
-                   {"groups", entry.placement.size()},
-                   {"found", to_json(entry.found)}}};
+          .cells = {fmt::format("{:.3f}", step.step_time_us / 1e3)},
+          .summary = "found by " + step.found.by,
+          .json = {{"graph", step.graph},
+                   {"cluster", step.cluster},
+                   {"step_time_us", step.step_time_us},
+                   {"groups", step.groups},
+                   {"found", to_json(step.found)}}};
 }
 
 }  // namespace

@@ -57,7 +57,8 @@ PlacedStep prepared(PlacedStep step, const ProblemOptions& options) {
 }
 
 std::optional<double> best_known_us(const PlacedStep& step) {
-  const std::optional<bench::BestKnown> entry = bench::find_best_known(step.graph, step.cluster);
+  const std::optional<bench::BestKnownStep> entry =
+      bench::find_best_known(step.graph, step.cluster);
   return entry && entry->step_hash == bench::step_hash_of(step.problem())
              ? std::optional(entry->step_time_us)
              : std::nullopt;

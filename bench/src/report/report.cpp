@@ -213,10 +213,10 @@ Performance performance_of(const PublishedFigure& figure, double step_time_s) {
 }
 
 // Returns the step time of the entry of a problem, if there is one and it is not stale.
-std::optional<double> find_best_known_us(std::span<const BestKnown> entries,
+std::optional<double> find_best_known_us(std::span<const BestKnownStep> entries,
                                          const Manifest& manifest, const ReportTable& table) {
   for (const ProblemHash& problem : manifest.problems) {
-    for (const BestKnown& entry : entries) {
+    for (const BestKnownStep& entry : entries) {
       if (problem.graph == table.graph && problem.cluster == table.cluster &&
           entry.graph == table.graph && entry.cluster == table.cluster &&
           entry.step_hash == problem.step_hash) {
@@ -355,7 +355,7 @@ void add_published(ReportTable& table, const Suite& suite) {
 
 }  // namespace
 
-Report make_report(const StoredRun& run, std::span<const BestKnown> best_known) {
+Report make_report(const StoredRun& run, std::span<const BestKnownStep> best_known) {
   const Suite& suite = run.manifest.suite;
   Report report;
   report.suite = suite.name;

@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -86,6 +87,8 @@ std::optional<Placement> placement_on(const Problem& problem, const BestKnown& e
     }
     placement[group] = static_cast<DeviceId>(found - names.begin());
   }
+  const auto priorities = entry.placement.priorities();
+  placement.set_priorities({priorities.begin(), priorities.end()});
   return placement;
 }
 
@@ -94,6 +97,15 @@ std::string path_of(const std::string& folder, std::string_view graph, std::stri
 }
 
 }  // namespace
+
+BestKnownStep BestKnown::step() const {
+  return {.graph = graph,
+          .cluster = cluster,
+          .step_hash = step_hash,
+          .step_time_us = step_time_us,
+          .found = found,
+          .groups = placement.size()};
+}
 
 std::string BestKnown::file_name() const { return stem_of(graph, cluster) + ".json"; }
 
@@ -139,22 +151,26 @@ std::optional<BestKnown> read_best_known_of(const std::string& path, std::string
   return entry;
 }
 
-std::vector<BestKnown> shipped_best_known() {
-  std::vector<BestKnown> entries;
+std::vector<BestKnownStep> shipped_best_known() {
+  std::map<std::string, std::string_view> texts;
   for (const embedded::Document& document : embedded::best_known()) {
-    entries.push_back(read_best_known(document.text, fmt::format("{}.json", document.name)));
+    texts.emplace(fmt::format("{}.json", document.name), document.text);
   }
-  std::ranges::sort(entries, {}, &BestKnown::file_name);
-  return entries;
+  std::vector<BestKnownStep> steps;
+  steps.reserve(texts.size());
+  for (const auto& [file, text] : texts) {
+    steps.push_back(read_best_known_step(text, file));
+  }
+  return steps;
 }
 
-std::optional<BestKnown> find_best_known(std::string_view graph, std::string_view cluster) {
+std::optional<BestKnownStep> find_best_known(std::string_view graph, std::string_view cluster) {
   const std::string stem = stem_of(graph, cluster);
   for (const embedded::Document& document : embedded::best_known()) {
     if (stem == document.name) {
-      BestKnown entry = read_best_known(document.text, stem + ".json");
-      if (entry.graph == graph && entry.cluster == cluster) {
-        return entry;
+      BestKnownStep step = read_best_known_step(document.text, stem + ".json");
+      if (step.graph == graph && step.cluster == cluster) {
+        return step;
       }
     }
   }
@@ -176,6 +192,7 @@ std::optional<Placement> at_grouping(const Grouping& finest, const Problem& prob
                                      const Placement& placement) {
   const Grouping& grouping = problem.grouping();
   Placement result(finest.size());
+  IdVector<GroupId, Priority> priorities;
   for (GroupId group = 0; group < finest.size(); ++group) {
     const std::span<const OpId> members = finest.members(group);
     const auto device_of = [&](OpId op) { return placement[grouping.group_of(op)]; };
@@ -183,18 +200,19 @@ std::optional<Placement> at_grouping(const Grouping& finest, const Problem& prob
     if (!std::ranges::all_of(members, [&](OpId op) { return device_of(op) == result[group]; })) {
       return std::nullopt;
     }
+    if (placement.has_priorities()) {
+      priorities.push_back(placement.priorities()[grouping.group_of(members.front())]);
+    }
   }
+  result.set_priorities(std::move(priorities));
   return result;
 }
 
 std::optional<BestKnown> make_best_known(std::string_view graph, std::string_view cluster,
                                          const Problem& problem, const Placement& placement,
                                          HowFound found) {
-  // Best-known placements are of devices alone, so that all agents can be compared with them.
-  Placement unordered = placement;
-  unordered.set_priorities({});
   Simulator simulator(problem);
-  const SimResult& step = simulator.run(unordered);
+  const SimResult& step = simulator.run(placement);
   if (step.status != StepStatus::kOk) {
     return std::nullopt;
   }
@@ -204,7 +222,7 @@ std::optional<BestKnown> make_best_known(std::string_view graph, std::string_vie
                    .step_time_us = step.makespan_us,
                    .found = std::move(found),
                    .devices = device_names(problem),
-                   .placement = std::move(unordered)};
+                   .placement = placement};
 }
 
 BestKnownCheck check_best_known(const BestKnown& entry, const Problem& problem) {

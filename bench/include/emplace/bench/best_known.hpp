@@ -1,10 +1,12 @@
 #pragma once
 
 // The best placements known, one JSON file for each graph and cluster
-// (bench/schema/best_known.schema.json). Those of bench/best_known are compiled into the library.
-// Reports show them next to the lower bound, because the optimum lies between the two:
+// (bench/schema/best_known.schema.json). Those of bench/best_known are shipped. Reports show their
+// steps next to the lower bound, because the optimum lies between the two:
 //
 //     lower bound <= optimum <= best known
+//
+// The library holds only the steps, which are a small part of the files.
 //
 // A placement is kept at the finest grouping, in which any other can be written. An entry is valid
 // for problems with its step hash, whatever their grouping. If costs, graph or cluster have
@@ -44,6 +46,18 @@ struct HowFound {
 /// Returns how a placement was found as JSON.
 Json to_json(const HowFound& found);
 
+/// What is known of the best step of one graph on one cluster.
+struct BestKnownStep {
+  std::string graph{};      ///< of the catalog, as for load_graph()
+  std::string cluster{};    ///< a shipped one
+  std::string step_hash{};  ///< step_hash_of() the problem
+  double step_time_us = 0;
+  HowFound found{};
+  GroupId groups = 0;  ///< of kFinestGrouping
+
+  bool operator==(const BestKnownStep&) const = default;
+};
+
 /// The best placement known of one graph on one cluster. It fits into all memories.
 struct BestKnown {
   std::string graph{};      ///< of the catalog, as for load_graph()
@@ -53,6 +67,9 @@ struct BestKnown {
   HowFound found{};
   std::vector<std::string> devices{};  ///< names, in the order in which `placement` counts
   Placement placement{};               ///< index into `devices` of each group of kFinestGrouping
+
+  /// Returns what the library holds of it.
+  BestKnownStep step() const;
 
   /// Returns the name of its file, without a folder.
   std::string file_name() const;
@@ -67,6 +84,9 @@ std::string write_best_known(const BestKnown& entry);
 /// not checked.
 BestKnown read_best_known(std::string_view text, const std::string& source);
 
+/// Reads the members of such text that describe the step; others need not be there. Throws kFormat.
+BestKnownStep read_best_known_step(std::string_view text, const std::string& source);
+
 /// Returns all entries in the folder `path`, sorted by file name. Throws kIo or kFormat, also if a
 /// file does not have the name of its entry.
 std::vector<BestKnown> read_best_known_folder(const std::string& path);
@@ -76,18 +96,19 @@ std::vector<BestKnown> read_best_known_folder(const std::string& path);
 std::optional<BestKnown> read_best_known_of(const std::string& path, std::string_view graph,
                                             std::string_view cluster);
 
-/// Returns the entries that this program was built with, sorted by file name.
-std::vector<BestKnown> shipped_best_known();
+/// Returns the steps that this program was built with, sorted by the names of their files.
+std::vector<BestKnownStep> shipped_best_known();
 
-/// Returns the shipped entry of a graph and cluster, if there is one; it may be stale.
-std::optional<BestKnown> find_best_known(std::string_view graph, std::string_view cluster);
+/// Returns the shipped step of a graph and cluster, if there is one; it may be stale.
+std::optional<BestKnownStep> find_best_known(std::string_view graph, std::string_view cluster);
 
 /// Loads a graph and a cluster with the groups of best-known placements. Throws kUnknownName unless
 /// the graph is in the catalog and the cluster is shipped.
 Problem load_finest_problem(std::string_view graph, std::string_view cluster);
 
-/// Writes a placement of `problem`, whatever its grouping, in the groups of `finest`; nothing if
-/// two ops of such a group are on different devices. Requires: both are groupings of one graph.
+/// Writes a placement of `problem`, whatever its grouping, in the groups of `finest`, which take
+/// the priorities of the groups that they were part of; nothing if two ops of such a group are on
+/// different devices. Requires: both are groupings of one graph.
 std::optional<Placement> at_grouping(const Grouping& finest, const Problem& problem,
                                      const Placement& placement);
 

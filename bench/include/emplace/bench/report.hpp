@@ -160,7 +160,7 @@ struct Report {
 };
 
 /// Summarizes a run. Entries of `best_known` are used if they are for its problems.
-Report make_report(const StoredRun& run, std::span<const BestKnown> best_known = {});
+Report make_report(const StoredRun& run, std::span<const BestKnownStep> best_known = {});
 
 /// Returns the report for a terminal of `width` columns, 0 for no limit; `color` marks the best
 /// with escape codes. Graphs of families get no separate tables.
