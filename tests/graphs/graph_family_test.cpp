@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace emplace::graph_family_test {
 namespace {
@@ -119,6 +120,8 @@ TEST(ExpandGraphs, AFamilyStandsForItsMembers) {
               ElementsAre("towers:split=test,highest=50,member=0",
                           "towers:split=test,highest=50,member=1"));
   EXPECT_THAT(expand_graphs("towers:members=7,member=3"), ElementsAre("towers:members=7,member=3"));
+  EXPECT_THAT(expand_graphs(std::vector<std::string>{"towers:members=2", "nmt"}),
+              ElementsAre("towers:member=0", "towers:member=1", "nmt"));
 }
 
 }  // namespace

@@ -55,22 +55,15 @@ struct TrainOptions {
 };
 
 bench::TrainingPlan plan_of(const TrainOptions& options) {
-  bench::TrainingPlan plan{.agent = options.agent,
-                           .clusters = options.clusters,
-                           .groups = options.grouping.groups,
-                           .grouping = options.grouping.grouping(),
-                           .root_seed = static_cast<std::uint64_t>(options.seed),
-                           .episodes = options.episodes,
-                           .patience = options.patience};
-  for (const auto& [names, graphs] : {std::pair(&options.graphs, &plan.graphs),
-                                      std::pair(&options.validation, &plan.validation)}) {
-    for (const std::string& name : *names) {
-      for (std::string& graph : expand_graphs(name)) {
-        graphs->push_back(std::move(graph));
-      }
-    }
-  }
-  return plan;
+  return {.agent = options.agent,
+          .graphs = expand_graphs(options.graphs),
+          .clusters = options.clusters,
+          .groups = options.grouping.groups,
+          .grouping = options.grouping.grouping(),
+          .root_seed = static_cast<std::uint64_t>(options.seed),
+          .episodes = options.episodes,
+          .patience = options.patience,
+          .validation = expand_graphs(options.validation)};
 }
 
 // Writes all that a training leaves; the checkpoint last, so that what it belongs to is there.

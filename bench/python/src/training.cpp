@@ -64,20 +64,14 @@ py::tuple train(const std::string& agent, const std::vector<std::string>& graphs
                 fmt::format("seed is {}, expected 0 to {}", seed, bench::kMaxRootSeed));
   }
   bench::TrainingPlan plan{.agent = agent,
+                           .graphs = expand_graphs(graphs),
                            .clusters = clusters,
                            .groups = groups,
                            .grouping = std::string(grouping_for(grouping, groups)),
                            .root_seed = static_cast<std::uint64_t>(seed),
                            .episodes = episodes,
-                           .patience = patience};
-  for (const auto& [names, into] :
-       {std::pair(&graphs, &plan.graphs), std::pair(&validation, &plan.validation)}) {
-    for (const std::string& name : *names) {
-      for (std::string& graph : expand_graphs(name)) {
-        into->push_back(std::move(graph));
-      }
-    }
-  }
+                           .patience = patience,
+                           .validation = expand_graphs(validation)};
   std::string policy;
   std::string ended_by;
   py::list rows;

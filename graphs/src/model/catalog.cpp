@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -127,6 +128,14 @@ std::vector<std::string> expand_graphs(std::string_view name_or_path) {
     members.push_back(spec.text());
   }
   return members;
+}
+
+std::vector<std::string> expand_graphs(std::span<const std::string> names_or_paths) {
+  std::vector<std::string> graphs;
+  for (const std::string& name : names_or_paths) {
+    std::ranges::move(expand_graphs(name), std::back_inserter(graphs));
+  }
+  return graphs;
 }
 
 }  // namespace emplace

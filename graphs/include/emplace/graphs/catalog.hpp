@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,5 +78,8 @@ OpGraph load_graph(std::string_view name_or_path);
 /// chosen member (graph_family.hpp), otherwise the graph itself. Each is a name for load_graph().
 /// Throws kUsage or kUnknownName if load_graph() would for a name; files are not opened.
 std::vector<std::string> expand_graphs(std::string_view name_or_path);
+
+/// Returns the graphs of a list, in its order.
+std::vector<std::string> expand_graphs(std::span<const std::string> names_or_paths);
 
 }  // namespace emplace
